@@ -272,7 +272,7 @@ func (a *api) handle(h func(http.ResponseWriter, *http.Request) error) http.Hand
 			err = h(w, r)
 		}
 		if err != nil {
-			p := a.problem(r.Context(), err)
+			p := a.viewOf(w).problem(r.Context(), err)
 			if r.Method == http.MethodGet || r.Method == http.MethodHead {
 				p.toReader()
 			}

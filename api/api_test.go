@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,7 @@ type control struct {
 	pending bool
 	hangs   bool // until the context ends
 	asked   string
+	says    string // in an explanation, for "It waits."
 	store   *queues.Store
 }
 
@@ -68,9 +70,9 @@ func (c *control) Explain(ctx context.Context, uid string, limited bool) (lifecy
 		return lifecycle.Explanation{}, err
 	}
 	return lifecycle.Explanation{
-		State: t.State(), Summary: "It waits.", Wait: lifecycle.Wait{Code: lifecycle.WaitBlock, Until: time.Unix(7, 0)},
+		State: t.State(), Summary: cmp.Or(c.says, "It waits."), Wait: lifecycle.Wait{Code: lifecycle.WaitBlock, Until: time.Unix(7, 0), Detail: c.says},
 		Attempts: []lifecycle.Seen{{
-			Attempt: lifecycle.Attempt{Number: 1, Fee: 1 << 60, Outcome: lifecycle.Sent, NodeHash: "5J"}, Open: true, Place: "pool", Agreed: true, Detail: "in a pool",
+			Attempt: lifecycle.Attempt{Number: 1, Fee: 1 << 60, Outcome: lifecycle.Sent, NodeHash: "5J"}, Open: true, Place: "pool", Agreed: true, Detail: cmp.Or(c.says, "in a pool"),
 		}},
 		Next: lifecycle.Next{Action: "WATCH"},
 	}, nil

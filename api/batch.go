@@ -43,6 +43,7 @@ func (a *api) postBatch(w http.ResponseWriter, r *http.Request) error {
 	if err := readBody(w, r, &body, a.BatchLimit); err != nil {
 		return err
 	}
+	v := a.viewOf(w)
 	docs, err := a.split(r, body.Bytes())
 	if err != nil {
 		return err
@@ -60,7 +61,7 @@ func (a *api) postBatch(w http.ResponseWriter, r *http.Request) error {
 	for first := 0; first < len(docs) || before != nil; {
 		var next *part
 		if first < len(docs) {
-			next = a.readPart(ctx, docs, first, callerOf(w))
+			next = v.readPart(ctx, docs, first)
 			first = next.end
 		}
 		if before != nil {
@@ -71,7 +72,7 @@ func (a *api) postBatch(w http.ResponseWriter, r *http.Request) error {
 		}
 		if before != nil {
 			_ = control.SetWriteDeadline(time.Now().Add(callTimeout + graceToWrite))
-			if _, err := w.Write(a.answerPart(ctx, before)); err != nil {
+			if _, err := w.Write(v.answerPart(ctx, before)); err != nil {
 				cancel()
 				if next != nil {
 					next.wait()
@@ -141,17 +142,16 @@ type part struct {
 }
 
 // readPart reads the items from first on, as many as one part takes.
-func (a *api) readPart(ctx context.Context, docs [][]byte, first int, who caller) *part {
+func (v view) readPart(ctx context.Context, docs [][]byte, first int) *part {
 	p := &part{first: first, end: first, stored: make(chan struct{})}
 	for size := 0; p.end < len(docs) && p.end-first < partItems && size < partBytes; p.end++ {
 		size += len(docs[p.end])
-		item, err := a.batchItem(ctx, docs[p.end])
+		item, err := v.batchItem(ctx, docs[p.end])
 		if err == nil {
-			err = who.mayPost(item.Queue)
+			err = v.take(&item)
 		}
 		if err == nil {
-			item.By = a.budgetOf(who)
-			p.traced = append(p.traced, a.accepting(ctx, &item))
+			p.traced = append(p.traced, v.accepting(ctx, &item))
 			p.items = append(p.items, item)
 		}
 		p.errs = append(p.errs, err)
@@ -172,7 +172,7 @@ func (p *part) store(ctx context.Context, batch *queues.Batch) {
 func (p *part) wait() { <-p.stored }
 
 // answerPart returns the answers of a part that is stored.
-func (a *api) answerPart(ctx context.Context, p *part) []byte {
+func (v view) answerPart(ctx context.Context, p *part) []byte {
 	out := make([]byte, 0, 1024*len(p.errs))
 	results := p.results
 	for i, err := range p.errs {
@@ -181,31 +181,31 @@ func (a *api) answerPart(ctx context.Context, p *part) []byte {
 			p.traced[len(p.results)-len(results)](results[0])
 			result, results = results[0], results[1:]
 		}
-		out = append(a.appendResult(ctx, out, p.first+i, result), '\n')
+		out = append(v.appendResult(ctx, out, p.first+i, result), '\n')
 	}
 	return out
 }
 
-func (a *api) batchItem(ctx context.Context, doc []byte) (queues.Item, error) {
-	if int64(len(doc)) > a.BodyLimit {
-		return queues.Item{}, tooLarge("A transaction may have at most %d bytes.", a.BodyLimit)
+func (v view) batchItem(ctx context.Context, doc []byte) (queues.Item, error) {
+	if int64(len(doc)) > v.BodyLimit {
+		return queues.Item{}, tooLarge("A transaction may have at most %d bytes.", v.BodyLimit)
 	}
-	return a.parseItem(ctx, doc, nil)
+	return v.parseItem(ctx, doc, nil)
 }
 
-func (a *api) appendResult(ctx context.Context, b []byte, index int, result queues.Accepted) []byte {
+func (v view) appendResult(ctx context.Context, b []byte, index int, result queues.Accepted) []byte {
 	o := object{b}
 	o.open()
 	o.number("index", int64(index))
 	if result.Err != nil {
-		p := a.problem(ctx, result.Err)
+		p := v.problem(ctx, result.Err)
 		o.number("status", int64(p.Status))
 		o.name("problem")
 		o.b = appendProblem(o.b, p)
 	} else {
 		o.number("status", int64(statusOf(result)))
 		o.name("transaction")
-		o.b = appendTransaction(o.b, result.Transaction)
+		o.b = appendTransaction(o.b, v.transaction(result.Transaction))
 	}
 	o.close()
 	return o.b

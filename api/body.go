@@ -230,12 +230,14 @@ func (a *api) object(w http.ResponseWriter, r *http.Request, optional bool, name
 
 const (
 	wantName = "must be 1 to 128 of A-Z a-z 0-9 . _ : -, and not . or .."
-	wantUID  = "must be 1 to 128 of A-Z a-z 0-9 . _ : -"
+	wantUID  = "must be 1 to 128 of A-Z a-z 0-9 . _ : -, or one of a key with queues of its own behind the key's name and ~"
+
+	wantBeginning = "must be 1 to 128 of A-Z a-z 0-9 . _ : -"
 )
 
 // parseItem reads one transaction to accept. header is the Idempotency-Key,
 // which is the uid by another way; nil if there was none.
-func (a *api) parseItem(ctx context.Context, doc []byte, header []string) (queues.Item, error) {
+func (v view) parseItem(ctx context.Context, doc []byte, header []string) (queues.Item, error) {
 	var item queues.Item
 	if err := checkObject(doc); err != nil {
 		return item, err
@@ -251,7 +253,7 @@ func (a *api) parseItem(ctx context.Context, doc []byte, header []string) (queue
 	if !hasKind && isNull(f.value("type")) {
 		f.wrong("type", "must be the name of a type")
 	}
-	rules, known := a.Types.Lookup(kind)
+	rules, known := v.Types.Lookup(kind)
 	if hasKind && !known {
 		f.wrong("type", "must be a type that this service knows; what only a worker knows is named in SEQUENCER_WORKER_TYPES")
 	}
@@ -270,7 +272,7 @@ func (a *api) parseItem(ctx context.Context, doc []byte, header []string) (queue
 		}
 	}
 	item.Terms = f.terms()
-	if at := item.ExpiresAt; !at.IsZero() && at.Before(time.Now()) && !a.accepted(ctx, item.UID) {
+	if at := item.ExpiresAt; !at.IsZero() && at.Before(time.Now()) && !v.known(ctx, item.UID) {
 		f.wrong("expiresAt", "is over: no block would take it in time")
 	}
 	if len(f.Errors) == 0 {
@@ -286,13 +288,13 @@ func (a *api) parseItem(ctx context.Context, doc []byte, header []string) (queue
 	return item, p
 }
 
-// accepted reports whether there may be such a transaction: then it is posted again, which is
+// known reports whether there may be such a transaction: then it is posted again, which is
 // answered as ever.
-func (a *api) accepted(ctx context.Context, uid string) bool {
+func (v view) known(ctx context.Context, uid string) bool {
 	if uid == "" {
 		return false
 	}
-	_, err := a.Store.Get(ctx, uid)
+	_, err := v.find(ctx, uid)
 	return !errors.Is(err, queues.ErrNotFound)
 }
 

@@ -18,6 +18,7 @@ import (
 // events tells what happens from now on, or from where a client has left off, as
 // Server-Sent Events.
 func (a *api) events(w http.ResponseWriter, r *http.Request) error {
+	v := a.viewOf(w)
 	filter, err := eventFilterOf(r)
 	if err != nil {
 		return err
@@ -39,9 +40,12 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	filter.limit = callerOf(w).within
+	if filter.uid, err = v.follows(ctx, filter.uid); err != nil {
+		return err
+	}
+	filter.who = v.caller
 	s := &stream{
-		feed: a.feed, filter: filter, granted: func() bool { return a.grants(r, filter.limit) },
+		feed: a.feed, filter: filter, granted: func() bool { return a.grants(r, v.caller) },
 		w: w, control: http.NewResponseController(w), at: p.Last, known: -1,
 	}
 	if id != nil {
@@ -65,21 +69,21 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// grants reports whether who asks may still read, and just what the limit lets through.
-func (a *api) grants(r *http.Request, limit queues.Prefixes) bool {
+// grants reports whether who asks may still read, and sees just what it saw, by the same uids.
+func (a *api) grants(r *http.Request, as caller) bool {
 	who := a.Keys.identify(r)
-	return a.Keys.open() || who.scope >= Read && slices.Equal(who.within, limit)
+	return a.Keys.open() || who.scope >= Read && slices.Equal(who.within, as.within) && who.space() == as.space()
 }
 
-// An eventFilter chooses events; "" lets everything through, and so does no limit.
+// An eventFilter chooses events; "" lets everything through, and so does who sees all.
 type eventFilter struct {
 	queue, uid, kind string
-	limit            queues.Prefixes // of the caller's key
+	who              caller
 }
 
 // some reports whether not everything is let through.
 func (f eventFilter) some() bool {
-	return f.queue != "" || f.uid != "" || f.kind != "" || len(f.limit) > 0
+	return f.queue != "" || f.uid != "" || f.kind != "" || len(f.who.within) > 0
 }
 
 func eventFilterOf(r *http.Request) (eventFilter, error) {
@@ -88,7 +92,7 @@ func eventFilterOf(r *http.Request) (eventFilter, error) {
 	switch {
 	case q.Has("queue") && !queues.ValidName(f.queue):
 		return f, badRequest("queue " + wantName + ".")
-	case q.Has("uid") && !queues.ValidUID(f.uid):
+	case q.Has("uid") && !uidPattern.MatchString(f.uid):
 		return f, badRequest("uid " + wantUID + ".")
 	case q.Has("type") && !dispatcher.ValidType(f.kind):
 		return f, badRequest("type must be the name of a type.")
@@ -98,7 +102,7 @@ func eventFilterOf(r *http.Request) (eventFilter, error) {
 
 func (f eventFilter) match(e *queues.Entry) bool {
 	return (f.queue == "" || f.queue == eventQueue(e)) && (f.kind == "" || f.kind == e.Type) &&
-		(f.uid == "" || f.uid == e.ID && e.Kind == queues.OfTransaction) && f.limit.Admit(eventQueue(e))
+		(f.uid == "" || f.uid == e.ID && e.Kind == queues.OfTransaction) && f.who.within.Admit(eventQueue(e))
 }
 
 // within reports whether anything in a chunk may match.

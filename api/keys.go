@@ -1,12 +1,10 @@
 package api
 
 import (
-	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -25,8 +23,9 @@ const (
 	Admin                   // the rest
 )
 
-// A Key lets whoever sends Secret as a Bearer token do what Scope says. Name
-// is for people.
+// A Key lets whoever sends Secret as a Bearer token do what Scope says. Name is
+// for people, and of keys with a limit the space of their uids (see view): 1 to 64 of
+// [A-Za-z0-9._-]. Keys of one name share it.
 type Key struct {
 	Name   string
 	Scope  Scope
@@ -226,36 +225,4 @@ func (a *api) budgetOf(who caller) string {
 		return ""
 	}
 	return who.name
-}
-
-// mayPost says why a caller may not post to a queue.
-func (who caller) mayPost(queue string) error {
-	if who.within.Admit(queue) {
-		return nil
-	}
-	return &problem{
-		Status: http.StatusForbidden, Code: codeForbidden, Title: "The key is not for this queue",
-		Detail: "It is limited to queues whose names begin with " + strings.Join(who.within, " or ") + ".",
-	}
-}
-
-// mayTouch says that a transaction is not there where a caller must not know of it.
-func (a *api) mayTouch(ctx context.Context, who caller, uid string) error {
-	if len(who.within) == 0 {
-		return nil
-	}
-	t, err := a.Store.Get(ctx, uid)
-	if err != nil {
-		return err
-	}
-	return who.sees(t.Queue, "transaction "+uid)
-}
-
-// sees says that something of a queue is not there where a caller must not know of it, as
-// the store does.
-func (who caller) sees(queue, what string) error {
-	if who.within.Admit(queue) {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", what, queues.ErrNotFound)
 }

@@ -73,7 +73,7 @@ func TestLimitedKeys(t *testing.T) {
 		{"one", "/transactions?state=WAITING", "queue", []string{"a-1", "a-2", "b-1"}},
 		{"two", "/transactions", "queue", []string{"c-1", "c-2", "c-3"}},
 		{"wall", "/transactions?order=newest&limit=2", "queue", []string{"c-3", "c-2"}},
-		{"ops", "/transactions?queue=a-1", "uid", []string{"u-a-1"}},
+		{"ops", "/transactions?queue=a-1", "uid", []string{"one~u-a-1"}},
 		{"one", "/transactions?queue=a-1", "uid", []string{"u-a-1"}},
 		{"two", "/transactions?queue=a-1", "uid", []string{}},
 		{"one", "/queues", "name", []string{"a-1", "a-2", "b-1"}},
@@ -105,8 +105,9 @@ func TestLimitedKeys(t *testing.T) {
 			t.Errorf("%s %s: %d", method, path, got.Code)
 		}
 	}
-	for key, want := range map[string]string{"one": "explain, limited true: u-a-1", "ops": "explain, limited false: u-a-1"} {
-		if ask(key, "GET", "/transactions/u-a-1/explain", "").want(200); s.control.asked != want {
+	for key, want := range map[string]string{"one": "explain, limited true: one~u-a-1", "ops": "explain, limited false: one~u-a-1"} {
+		uid := map[string]string{"one": "u-a-1", "ops": "one~u-a-1"}[key]
+		if ask(key, "GET", "/transactions/"+uid+"/explain", "").want(200); s.control.asked != want {
 			t.Errorf("for %s it is %q, want %q", key, s.control.asked, want)
 		}
 	}

@@ -35,9 +35,9 @@ func (a *api) listQueues(w http.ResponseWriter, r *http.Request) error {
 	}
 	prefix := q.Get("prefix")
 	if prefix != "" && !queues.ValidUID(prefix) {
-		return badRequest("prefix must be the beginning of a name: it %s.", wantUID)
+		return badRequest("prefix must be the beginning of a name: it %s.", wantBeginning)
 	}
-	qs, next, err := a.Store.QueuesNamed(r.Context(), prefix, callerOf(w).within, limit, cursor)
+	qs, next, err := a.viewOf(w).queues(r.Context(), prefix, limit, cursor)
 	if err != nil {
 		return err
 	}
@@ -49,13 +49,7 @@ func (a *api) getQueue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := callerOf(w).sees(name, "queue "+name); err != nil {
-		return err
-	}
-	q, err := a.Store.Queue(r.Context(), name)
-	if err == nil {
-		err = a.Store.FindOldest(r.Context(), q)
-	}
+	q, err := a.viewOf(w).readQueue(r.Context(), name)
 	if err != nil {
 		return err
 	}
@@ -137,12 +131,9 @@ func (a *api) widenQueue(w http.ResponseWriter, r *http.Request) error {
 // sendQueue answers with a queue that was there a moment ago. Its record may
 // have ended: a queue is forgotten when it is empty, not paused, and of no width of its own.
 func (a *api) sendQueue(w http.ResponseWriter, r *http.Request, name string) error {
-	q, err := a.Store.Queue(r.Context(), name)
+	q, err := a.viewOf(w).readQueue(r.Context(), name)
 	if errors.Is(err, queues.ErrNotFound) {
 		q, err = &queues.Queue{Name: name, Phase: lifecycle.PhaseWaiting}, nil
-	}
-	if err == nil {
-		err = a.Store.FindOldest(r.Context(), q)
 	}
 	if err != nil {
 		return err

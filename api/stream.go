@@ -126,14 +126,19 @@ func (s *stream) pass(c *chunk) error {
 // texts are buffers of choose: few clients are sent to at a time, however many there are.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
-// choose sends those entries that the filter lets through; text appends entry i.
+// choose sends those entries that the filter lets through, each as the client knows it; text
+// appends entry i as it is.
 func (s *stream) choose(entries []queues.Entry, text func(b []byte, i int) []byte) error {
 	buffer := texts.Get().(*[]byte)
 	defer texts.Put(buffer)
 	b := (*buffer)[:0]
 	for i := range entries {
-		if s.filter.match(&entries[i]) {
-			b = text(b, i)
+		if e := &entries[i]; s.filter.match(e) {
+			if told := s.filter.who.event(e); told != e {
+				b = appendEvent(b, s.epoch, told)
+			} else {
+				b = text(b, i)
+			}
 			s.known = entries[i].Number
 		}
 		if len(b) > writeBytes || len(b) > 0 && i == len(entries)-1 {

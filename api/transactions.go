@@ -31,14 +31,14 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err := readBody(w, r, body, a.BodyLimit); err != nil {
 		return err
 	}
-	item, err := a.parseItem(r.Context(), body.Bytes(), r.Header.Values("Idempotency-Key"))
+	v := a.viewOf(w)
+	item, err := v.parseItem(r.Context(), body.Bytes(), r.Header.Values("Idempotency-Key"))
 	if err != nil {
 		return err
 	}
-	if err := callerOf(w).mayPost(item.Queue); err != nil {
+	if err := v.take(&item); err != nil {
 		return err
 	}
-	item.By = a.budgetOf(callerOf(w))
 	traced := a.accepting(r.Context(), &item)
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
@@ -47,8 +47,8 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	if accepted.Err != nil {
 		return accepted.Err
 	}
-	w.Header().Set("Location", base+"/transactions/"+accepted.Transaction.UID)
-	return a.sendTransaction(w, statusOf(accepted), accepted.Transaction)
+	w.Header().Set("Location", base+"/transactions/"+v.shown(accepted.Transaction.UID))
+	return a.sendTransaction(w, statusOf(accepted), v.transaction(accepted.Transaction))
 }
 
 func statusOf(accepted queues.Accepted) int {
@@ -97,7 +97,7 @@ func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), wait+callTimeout)
 	defer cancel()
-	t, err := a.await(ctx, callerOf(w), uid, wait)
+	t, err := a.viewOf(w).await(ctx, uid, wait)
 	if err != nil {
 		return err
 	}
@@ -106,13 +106,10 @@ func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
 
 // await returns the transaction as soon as it is final, or as it is when the
 // wait is over.
-func (a *api) await(ctx context.Context, who caller, uid string, wait time.Duration) (*lifecycle.Transaction, error) {
+func (v view) await(ctx context.Context, uid string, wait time.Duration) (*lifecycle.Transaction, error) {
 	end := time.Now().Add(wait)
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		t, err := a.Store.Get(ctx, uid)
-		if err == nil {
-			err = who.sees(t.Queue, "transaction "+uid)
-		}
+		t, err := v.get(ctx, uid)
 		left := time.Until(end)
 		if err != nil || t.State().Final() || left <= 0 {
 			return t, err
@@ -135,10 +132,7 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.mayTouch(r.Context(), callerOf(w), uid); err != nil {
-		return err
-	}
-	e, err := a.Control.Explain(r.Context(), uid, len(callerOf(w).within) > 0)
+	e, err := a.viewOf(w).explain(r.Context(), uid)
 	if err != nil {
 		return err
 	}
@@ -153,7 +147,7 @@ func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
 	}
 	f := queues.Filter{
 		Queue: q.Get("queue"), Type: q.Get("type"), Sender: q.Get("sender"), State: lifecycle.State(q.Get("state")),
-		Newest: q.Get("order") == "newest", Within: callerOf(w).within,
+		Newest: q.Get("order") == "newest",
 	}
 	if f.Since, err = timeOf(q, "since"); err != nil {
 		return err
@@ -169,10 +163,7 @@ func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
 	if q.Has("order") && !f.Newest && q.Get("order") != "oldest" {
 		return badRequest("order must be oldest, which it is by itself, or newest.")
 	}
-	if f.Queue != "" && !f.Within.Admit(f.Queue) {
-		return send(w, http.StatusOK, appendPage(nil, nil, "", appendTransaction))
-	}
-	ts, next, err := a.Store.List(r.Context(), f, limit, cursor)
+	ts, next, err := a.viewOf(w).list(r.Context(), f, limit, cursor)
 	if err != nil {
 		return err
 	}
@@ -199,9 +190,10 @@ func (a *api) retry(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	t, err := a.Control.Retry(r.Context(), uid)
+	v := a.viewOf(w)
+	t, err := v.change(r.Context(), uid, a.Control.Retry)
 	if errors.Is(err, lifecycle.ErrNotRetryable) {
-		if t, lost := a.Store.Get(r.Context(), uid); lost == nil {
+		if t, lost := v.get(r.Context(), uid); lost == nil {
 			return unretryable(t)
 		}
 	}
@@ -216,10 +208,11 @@ func (a *api) cancel(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.mayTouch(r.Context(), callerOf(w), uid); err != nil {
-		return err
-	}
-	t, pending, err := a.Control.Cancel(r.Context(), uid)
+	pending := false
+	t, err := a.viewOf(w).change(r.Context(), uid, func(ctx context.Context, uid string) (t *lifecycle.Transaction, err error) {
+		t, pending, err = a.Control.Cancel(ctx, uid)
+		return t, err
+	})
 	if err != nil {
 		return err
 	}
@@ -252,7 +245,9 @@ func (a *api) resolve(w http.ResponseWriter, r *http.Request) error {
 	if len(f.Errors) > 0 {
 		return invalid(f.Errors...)
 	}
-	t, err := a.Control.Resolve(r.Context(), uid, outcome == "landed", hash)
+	t, err := a.viewOf(w).change(r.Context(), uid, func(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
+		return a.Control.Resolve(ctx, uid, outcome == "landed", hash)
+	})
 	if p := unresolvable(err, outcome == "landed"); p != nil {
 		return p
 	}
@@ -267,7 +262,9 @@ func (a *api) remove(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Store.Remove(r.Context(), uid); err != nil {
+	if _, err := a.viewOf(w).change(r.Context(), uid, func(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
+		return nil, a.Store.Remove(ctx, uid)
+	}); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -276,7 +273,7 @@ func (a *api) remove(w http.ResponseWriter, r *http.Request) error {
 
 func uidOf(r *http.Request) (string, error) {
 	uid := unescape(chi.URLParam(r, "uid"))
-	if !queues.ValidUID(uid) {
+	if !uidPattern.MatchString(uid) {
 		return "", badRequest("A uid " + wantUID + ".")
 	}
 	return uid, nil

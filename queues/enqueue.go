@@ -34,6 +34,24 @@ type Item struct {
 	// By is the name of the API key that it is posted with, where that has a budget. It may
 	// be another one when the same is posted again.
 	By string
+	// Also are other uids that may have it: one of them that has is what was posted.
+	Also []Alias
+}
+
+// An Alias is a uid that stands for another one where its transaction is, or was, in a queue of
+// Within, which is not empty.
+type Alias struct {
+	UID    string
+	Within Prefixes
+}
+
+// alsoOf is how the script reads aliases.
+func alsoOf(all []Alias) string {
+	words := make([]string, 0, 2*len(all))
+	for _, a := range all {
+		words = append(words, a.UID, strings.Join(a.Within, "|"))
+	}
+	return strings.Join(words, " ")
 }
 
 // Accepted is what became of an Item.
@@ -148,19 +166,19 @@ func (b *Batch) refusal(queue string) error {
 
 func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 	out := make([]Accepted, len(items))
-	args := make([]any, 2, 2+6*len(items))
+	args := make([]any, 2, 2+7*len(items))
 	args[0], args[1] = s.MaxWaiting, s.MaxWaitingInAll
 	uids := make([]string, len(items))
 	for i, item := range items {
 		uid, chosen := item.UID, "1"
 		if uid == "" {
-			uid, chosen = newUID(), ""
+			uid, chosen = NewUID(), ""
 		}
 		uids[i] = uid
 		// A copy: the caller's buffer may serve another post while a call that it no
 		// longer waits for is still on its way.
 		args = append(args, uid, chosen, kindOf(item.Type, item.Ledger), item.Queue, string(item.Data),
-			postedWith(&item.Terms, item.BatchID, item.Trace, item.By))
+			postedWith(&item.Terms, item.BatchID, item.Trace, item.By), alsoOf(item.Also))
 	}
 	v, err := s.Run(ctx, enqueueScript, args...)
 	r := reply{name: "enqueue", err: err}
@@ -178,6 +196,11 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 			if a := s.first(ctx, item.UID, item); a.Err == nil || errors.Is(a.Err, ErrKeyReused) {
 				out[i] = a
 			}
+			for _, also := range item.Also {
+				if a := s.first(ctx, also.UID, item); a.Err == nil {
+					out[i] = a
+				}
+			}
 		}
 		return out
 	}
@@ -186,7 +209,11 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 	last := -1
 	for i, item := range items {
 		if first, text := results[i+2].(string); text {
-			out[i] = s.firstBatch(ctx, first, item)
+			known := s.firstBatch
+			if slices.ContainsFunc(item.Also, func(a Alias) bool { return a.UID == first }) {
+				known = s.first
+			}
+			out[i] = known(ctx, first, item)
 			continue
 		}
 		switch n := r.int(results[i+2]); {
@@ -261,8 +288,8 @@ func recorded(t lifecycle.Terms) lifecycle.Terms {
 	return t
 }
 
-// newUID makes a uid of 130 random bits.
-func newUID() string { return strings.ToLower(rand.Text()) }
+// NewUID makes a uid of 130 random bits.
+func NewUID() string { return strings.ToLower(rand.Text()) }
 
 // A post is one item on its way into the next script call.
 type post struct {

@@ -122,6 +122,70 @@ func testEnqueueTwice(f *fixture) {
 	equal(f.T, "waiting", f.list(queues.Filter{Queue: "q"}, 10), []string{"k", "m"})
 }
 
+// testEnqueueAlso: what is there, or was, under another uid that stands for an item's is that
+// item, where it is of one of the queues named; else it is another one.
+func testEnqueueAlso(f *fixture) {
+	f.post("qa", "x", "gone")
+	f.post("p", "y", "lost")
+	for _, uid := range []string{"gone", "lost"} {
+		f.to(uid, lifecycle.PhaseFailed, person)
+		f.ok(f.store.Remove(f.ctx, uid))
+	}
+	also := func(uid, queue, data, other string, within ...string) queues.Item {
+		item := vote1(uid, queue, data)
+		item.Also = []queues.Alias{{UID: "none", Within: queues.Prefixes{"q"}}, {UID: other, Within: within}}
+		return item
+	}
+	data := string(f.get("x").Data)
+	known := also("b1", "q", `{"n":1}`, "old", "q")
+	known.Ledger, known.BatchID = "l", "b"
+	former := known
+	former.UID, former.Also = "old", nil
+	f.ok(f.store.Enqueue(f.ctx, former).Err)
+	differs := known
+	differs.Data = json.RawMessage(`{"n":2}`)
+	f.store = f.open(queues.Options{Namespace: f.store.Namespace, MaxWaiting: 4})
+	for _, tc := range []struct {
+		name, uid string // that it is known by; "" if it is none
+		item      queues.Item
+		want      error
+	}{
+		{"known", "x", also("A~x", "qa", data, "x", "p", "q"), nil},
+		{"with other data", "", also("A~x", "qa", `{"n":9}`, "x", "p", "q"), queues.ErrKeyReused},
+		{"in another queue", "", also("A~x", "qb", data, "x", "p", "q"), queues.ErrKeyReused},
+		{"of a queue that is not named", "A~y", also("A~y", "qa", data, "y", "q", "P", "py"), nil},
+		{"of a queue that is", "", also("C~y", "qa", data, "y", "p"), queues.ErrKeyReused},
+		{"its own before another", "A~y", also("A~y", "qa", data, "x", "q"), nil},
+		{"removed", "", also("A~gone", "qa", data, "gone", "q"), queues.ErrKeyGone},
+		{"removed of a queue that is not named", "A~lost", also("A~lost", "qa", data, "lost", "q"), nil},
+		{"not there", "A~z", also("A~z", "qa", data, "z", "q"), nil},
+		{"no room", "", also("A~v", "qa", data, "v", "q"), queues.ErrTooManyWaiting},
+		{"known, and no room", "x", also("A~x", "qa", data, "x", "q"), nil},
+		{"a batch", "old", known, nil},
+		{"a batch with other data", "", differs, queues.ErrKeyReused},
+	} {
+		got := f.store.Enqueue(f.ctx, tc.item)
+		existed := tc.uid == "x" || tc.uid == "old" || tc.name == "its own before another"
+		if !errors.Is(got.Err, tc.want) || got.Err == nil && got.Existed != existed {
+			f.Errorf("%s: %v, existed %v; want %v", tc.name, got.Err, got.Existed, tc.want)
+		}
+		if got.Err == nil {
+			equal(f.T, tc.name, got.Transaction.UID, tc.uid)
+		}
+	}
+	together := f.store.EnqueueBatch(f.ctx, []queues.Item{
+		vote1("m", "r", `1`), also("A~m", "r", `1`, "m", "r"), also("A~m", "r", `2`, "m", "r"),
+		also("A~n", "r", `1`, "n", "r"), vote1("o", "r", `1`),
+	})
+	if together[0].Existed || !together[1].Existed || together[1].Transaction.UID != "m" ||
+		!errors.Is(together[2].Err, queues.ErrKeyReused) || together[3].Err != nil || together[3].Existed {
+		f.Errorf("together: %+v", together)
+	}
+	equal(f.T, "waiting", f.list(queues.Filter{Queue: "r"}, 10), []string{"m", "A~n", "o"})
+	equal(f.T, "waiting", f.list(queues.Filter{Queue: "qa"}, 10), []string{"x", "A~y", "A~lost", "A~z"})
+	f.inspect()
+}
+
 func testEnqueueRemoved(f *fixture) {
 	f.store = f.open(queues.Options{Namespace: f.store.Namespace, Retention: 400 * time.Millisecond, EventsKeep: 1})
 	f.post("q", "k")
@@ -516,6 +580,14 @@ func TestFull(t *testing.T) {
 	if a := f.store.Enqueue(f.ctx,
 		queues.Item{Queue: "fill", Type: "FILL", Data: json.RawMessage(`{}`)}); !errors.Is(a.Err, queues.ErrFull) {
 		f.Errorf("a post to a full store: %v", a.Err)
+	}
+	again := queues.Item{UID: "A~b", Queue: "q", Type: vote, Data: f.get("b").Data,
+		Also: []queues.Alias{{UID: "b", Within: queues.Prefixes{"q"}}}}
+	if a := f.store.Enqueue(f.ctx, again); a.Err != nil || !a.Existed || a.Transaction.UID != "b" {
+		f.Errorf("what is known by another uid: %+v", a)
+	}
+	if again.Data = json.RawMessage(`{"n":9}`); !errors.Is(f.store.Enqueue(f.ctx, again).Err, queues.ErrFull) {
+		f.Error("what is not known finds room")
 	}
 	if err := f.store.Ping(f.ctx); !errors.Is(err, queues.ErrFull) {
 		f.Errorf("ping of a full store: %v", err)

@@ -25,6 +25,7 @@ func TestStore(t *testing.T) {
 	backends(t, map[string]func(*fixture){
 		"EnqueueTwice":         testEnqueueTwice,
 		"EnqueueTraced":        testEnqueueTraced,
+		"EnqueueAlso":          testEnqueueAlso,
 		"EnqueueRemoved":       testEnqueueRemoved,
 		"EnqueueOrder":         testEnqueueOrder,
 		"EnqueueTogether":      testEnqueueTogether,

@@ -21,7 +21,8 @@ type Item struct {
 	// Data is a JSON object; its tokens are sent as they are.
 	Data json.RawMessage
 	// UID names the transaction and makes it known when it is posted again: 1 to
-	// 128 of A-Z a-z 0-9 . _ : -. Post and PostBatch make one up where it is "".
+	// 128 of A-Z a-z 0-9 . _ : -. Post and PostBatch make one up where it is "". To others it is
+	// name~uid where the client's key, name, is limited to some queues.
 	UID string
 	// NotBefore: it is not dispatched before, and what stands behind it in its queue waits,
 	// too. ExpiresAt: it lands before, or never. MaxFee: the most that an attempt of it may

@@ -3,24 +3,25 @@
 -- ARGV[1]  the most waiting transactions that a queue may have, 0 for no limit
 -- ARGV[2]  the same for all queues together
 -- then for each: uid, "1" if a client chose the uid, type (of a batch type/ledger), queue,
---    payload, and how its first line ends: "", or " <not before> <expires> <max fee> <batch id> …"
+--    payload, how its first line ends: "", or " <not before> <expires> <max fee> <batch id> …",
+--    and the uids that stand for its own: "", or "<uid> <beginning of a queue>|… <uid> …"
 -- Answer:  now, "1" if a queue became ready, then for each its sequence (> 0), or
 --    0  the uid is taken by a transaction that exists
 --   -1  the uid was that of a transaction that was deleted
 --   -2  the queue is full
 --   -3  too many wait in all
 --   -4  the record of the queue cannot be read
---   a uid: the batch is known by that one
+--   a uid: it is known by that one, or its batch is
 -- Cost:    about five commands, and one for each transaction and for each queue
 local limit, most = tonumber(ARGV[1]), tonumber(ARGV[2])
-local count = (#ARGV - 2) / 6
+local count = (#ARGV - 2) / 7
 local first = call('INCRBY', P .. 'n:seq', count) - count -- refused if the memory is full
 local seq = first
 
 -- What is there already, read at once.
 local keys, batches, n = {}, {}, 0
-for i = 3, #ARGV, 6 do
-  local uid, chosen, typ, name, _, more = unpack(ARGV, i, i + 5)
+for i = 3, #ARGV, 7 do
+  local uid, chosen, typ, name, _, more, also = unpack(ARGV, i, i + 6)
   keys[n + 1], keys[n + 2] = P .. 't:' .. uid, P .. 'q:' .. name
   n = n + 2
   if chosen == '1' then
@@ -31,6 +32,10 @@ for i = 3, #ARGV, 6 do
   if batch then
     n = n + 1
     keys[n], batches[i] = P .. batch, batch
+  end
+  for other in string.gmatch(also, '(%S+) %S+') do
+    keys[n + 1], keys[n + 2] = P .. 't:' .. other, P .. 'gone:' .. other
+    n = n + 2
   end
 end
 local values = call('MGET', unpack(keys))
@@ -44,13 +49,20 @@ local function line(name, text)
   return l
 end
 
+-- within answers whether a queue, if there is one, begins so.
+local function within(queue, beginnings)
+  for begin in string.gmatch(queue and beginnings or '', '[^|]+') do
+    if string.sub(queue, 1, #begin) == begin then return true end
+  end
+end
+
 local total = 0
 for _, n in ipairs(most > 0 and call('HVALS', P .. 'waiting') or {}) do total = total + tonumber(n) end
 local answer, fresh = { now, 0 }, {}
 n = 0
-for i = 3, #ARGV, 6 do
-  local uid, chosen, typ, name, payload, more = unpack(ARGV, i, i + 5)
-  local key, batch, gone, former = 't:' .. uid, batches[i], false, false
+for i = 3, #ARGV, 7 do
+  local uid, chosen, typ, name, payload, more, also = unpack(ARGV, i, i + 6)
+  local key, batch, gone, former, known = 't:' .. uid, batches[i], false, false, nil
   local there, text = values[n + 1] or strings[key], values[n + 2]
   n = n + 2
   if chosen == '1' then
@@ -61,10 +73,18 @@ for i = 3, #ARGV, 6 do
     n = n + 1
     former = strings[batch] or values[n] -- '': of a batch that is gone
   end
+  for other, where in string.gmatch(also, '(%S+) (%S+)') do
+    local posted, removed = strings['t:' .. other] or values[n + 1] or '', values[n + 2] or ''
+    n = n + 2
+    if within(string.match(posted, '^%S+ %S+ %S+ ([^ \n]+)'), where) then known = other end
+    gone = gone or within(string.match(removed, '^%S+ (%S+)$'), where)
+  end
   local l = lines[name] or line(name, text or EMPTY)
   local result
   if there then
     result = 0
+  elseif known then
+    result = known
   elseif former and former ~= '' then
     result = former
   elseif most > 0 and total + seq - first >= most then

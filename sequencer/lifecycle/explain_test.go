@@ -179,7 +179,8 @@ func waitingTold() []telling {
 			"First in its queue; an attempt of it was found on the chain or in a pool; it waits for the sender of that one.\n" +
 				"FREE_SENDER, then BIND\nsigned, unknown: sent, and may land"},
 		{"all busy", scene(waits(), head, pool(busy, rested, drained)),
-			"First in its queue; no sender is free: 1 bound to other queues, 2 out of use.\nFREE_SENDER, then BIND"},
+			"First in its queue; no sender is free: 1 bound to other queues, 2 out of use. " +
+				"B62r is RESTED: its worker is down.\nFREE_SENDER, then BIND"},
 		{"all rest", scene(waits(), head, pool(rested, drained)),
 			"First in its queue; no sender is free: 0 bound to other queues, 2 out of use. " +
 				"B62r is RESTED: its worker is down.\nFREE_SENDER 10:04, then BIND"},

@@ -145,8 +145,11 @@ func (s *Scene) senderless() said {
 		return said{text, Wait{Code: WaitProcess, Detail: "a sender is free"}, Next{Action: StepBind}}
 	}
 	detail := fmt.Sprintf("%d bound to other queues, %d out of use", busy, out)
-	if busy > 0 || s.Limited {
-		back, why = time.Time{}, "" // one of those that are busy may come back sooner
+	if busy > 0 {
+		back = time.Time{} // one of those may come back sooner
+	}
+	if s.Limited {
+		back, why = time.Time{}, ""
 	}
 	text := "No sender is free: " + detail + "." + why
 	if busy+out == 0 {

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// c9ed988ebb52cd83fe084fa4b8fb89a47c8475d94975d1577ff323635a515a5e
+// b0663a983d0b8a644fa3aaa12eaf340046e660e62c4c158491089eee50a1cb9d
 
 export interface paths {
     "/api/v1/fees": {
@@ -831,9 +831,13 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
-        /** @example vote-17 */
+        /**
+         * @description The uid of a transaction. A key that is limited to some queues has a space of uids of its own: what it posts as vote-17 is vote-17 to it, and name~vote-17 to all others, name being the key's.
+         * @example vote-17
+         */
         Uid: string;
-        /** @description Chosen by the client so that it can repeat the post; made by the service if left out. */
+        UidOrNone: components["schemas"]["Uid"] | null;
+        /** @description Chosen by the client so that it can repeat the post; made by the service if left out. Without a ~, also where the key has a space of its own. */
         ChosenUid: string | null;
         /** @description It is not dispatched before. A queue is a line: what stands behind it waits, too. */
         NotBefore: components["schemas"]["Time"];
@@ -1170,7 +1174,7 @@ export interface components {
             /** @description The sender that is bound to it. */
             sender: components["schemas"]["Text"];
             /** @description The uid of the transaction under way. */
-            running: components["schemas"]["Text"];
+            running: components["schemas"]["UidOrNone"];
             /** @description The uids of all that are under way, in order; `running` is the first of them, and `state` is its. */
             inFlight: components["schemas"]["Uid"][];
             /** @description How many of it may be in flight and in no block: what a person has set, else SEQUENCER_WIDTH. */
@@ -1291,7 +1295,7 @@ export interface components {
             /** @description <epoch>-<number>. The epoch changes when the store has lost events. */
             id: string;
             at: components["schemas"]["Time"];
-            uid: components["schemas"]["Text"];
+            uid: components["schemas"]["UidOrNone"];
             queue: components["schemas"]["Text"];
             type: components["schemas"]["Text"];
             sender: components["schemas"]["Text"];
@@ -2092,7 +2096,7 @@ export interface components {
             /** @description The same as webhook-id: <epoch>-<number>, or ping-<number> for a test. */
             id: string;
             at: components["schemas"]["Time"];
-            uid: components["schemas"]["Text"];
+            uid: components["schemas"]["UidOrNone"];
             queue: components["schemas"]["Text"];
             type: components["schemas"]["Text"];
             sender: components["schemas"]["Text"];
@@ -2290,7 +2294,7 @@ export interface components {
         /** @description nextCursor of the page before, with the same filters. */
         cursor: string;
         /** @description The same as uid in the body. Both given and different: 422. */
-        idempotencyKey: components["schemas"]["Uid"];
+        idempotencyKey: string;
         /** @description The id of the last event that was seen. Without it the stream begins now. */
         lastEventId: string;
     };
@@ -2434,7 +2438,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only those whose names begin so. */
-                prefix?: components["schemas"]["Uid"];
+                prefix?: string;
                 /** @description The most items of a page. A page may be shorter and still not be the last. */
                 limit?: components["parameters"]["limit"];
                 /** @description nextCursor of the page before, with the same filters. */

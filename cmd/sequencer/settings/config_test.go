@@ -165,7 +165,7 @@ func badValues(dir string) map[string][]string {
 	return map[string][]string{
 		"SEQUENCER_ADDR":             {"8080", "localhost", "127.0.0.1:http", "127.0.0.1:70000", "0.0.0.0:8080", ":8080", "[::]:1", "example.org:80"},
 		"SEQUENCER_INSECURE":         {"yes please"},
-		"SEQUENCER_API_KEYS":         {"x", "a:b", "a:root:k", ":read:k", "a:read:", "a:read:k,b:admin:k", "a:read:k\x01", "a:admin@q:k", "a:submit@:k", "a:submit@q|:k", "a:submit@q q:k"},
+		"SEQUENCER_API_KEYS":         {"x", "a:b", "a:root:k", ":read:k", "a:read:", "a:read:k,b:admin:k", "a:read:k\x01", "a:admin@q:k", "a:submit@:k", "a:submit@q|:k", "a:submit@q q:k", "a~b:submit@q:k", strings.Repeat("a", 65) + ":submit@q:k"},
 		"SEQUENCER_API_KEYS_FILE":    append(secretFiles(dir, "SEQUENCER_API_KEYS=a:read:k"), "/none/secret SEQUENCER_ADDR=0.0.0.0:8080"),
 		"SEQUENCER_RATE_LIMIT":       append(counts, "1000001"),
 		"SEQUENCER_CORS_ORIGINS":     {"*", "app.example", "https://app.example/", "https://*.example", "ftp://app.example", "https://a.example,https://u:p@b.example", "null"},

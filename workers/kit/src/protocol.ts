@@ -38,7 +38,7 @@ const txData = {
   type: 'object',
   required: ['uid', 'type', 'data'],
   properties: {
-    uid: { type: 'string', minLength: 1, maxLength: 128 },
+    uid: { type: 'string', minLength: 1, maxLength: 193 },
     type: { type: 'string', minLength: 1 },
     data: { type: 'object' },
     expiresAt: { type: 'string', pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T' },

@@ -18,6 +18,7 @@ test('a bad request is refused with the field that is wrong', async (t) => {
     ['not an object', '[]', 400, /must be object/],
     ['no txData', { ...good, txData: undefined }, 400, /txData/],
     ['no uid', { ...good, txData: { ...good.txData, uid: '' } }, 400, /txData\.uid/],
+    ['a uid that is too long', { ...good, txData: { ...good.txData, uid: 'u'.repeat(194) } }, 400, /txData\.uid/],
     ['data that is a list', { ...good, txData: { ...good.txData, data: [] } }, 400, /txData\.data must be object/],
     ['another type than the path', { ...good, txData: { ...good.txData, type: 'SUB' } }, 400, /txData\.type/],
     ['no sender', { ...good, sender: undefined }, 400, /sender/],
@@ -51,7 +52,8 @@ test('a payload that gives a name twice is read as elsewhere, by the last', asyn
   const dispatch: Dispatcher['dispatch'] = async (txn) => see(txn).then(() => ({ done: { yes: true } }));
   const served = await serve(world, { ADD: { dispatch, onFailure: see } }, { store: await folder(t) });
   t.after(() => served.worker.close());
-  const { attempt, ...body } = call(world, 'doubled', world.attempt(), { deep: 'HERE' });
+  const longest = `${'n'.repeat(64)}~${'u'.repeat(128)}`; // of a key with queues of its own
+  const { attempt, ...body } = call(world, longest, world.attempt(), { deep: 'HERE' });
   for (const [path, more] of [
     ['/prove/ADD', { attempt }],
     ['/on-failure/ADD', { result: { error: { code: '1', message: 'no' } } }],
