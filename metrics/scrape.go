@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,7 +25,9 @@ type Sources struct {
 	Sequencer *sequencer.Sequencer
 	Webhooks  *webhooks.Service
 	Types     []string // that are known: what did not happen to them is shown as 0
-	Log       *slog.Logger
+	// StoreFaults are the codes of what does not fit about the store, as this process saw it last.
+	StoreFaults func() []string
+	Log         *slog.Logger
 }
 
 // scrapeTimeout is how long Redis may take to answer a scrape.
@@ -64,6 +67,9 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	seenSums := func(name, help string, labels ...string) { add(viewed, prometheus.CounterValue, name, help, labels...) }
 
 	seen("store_up", "1 if Redis answered this scrape; else what is shared is missing.")
+	seen("store_fault",
+		"1 if Redis is not set up as it should be, by what doctor calls it: looked at once a minute. All 0 where it is embedded.",
+		"fault")
 	ours("transactions", "Transactions that are kept, by state.", "state")
 	ours("waiting", "Transactions that wait.", "type")
 	ours("ready_queues", "Queues that can be bound, by the type of their first transaction.", "type")
@@ -136,6 +142,12 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 	show("store_up", truth(err == nil))
 	if err != nil {
 		s.Log.Warn("figures of the store not read", "err", err)
+	}
+	if s.StoreFaults != nil {
+		found := s.StoreFaults()
+		for _, code := range queues.FaultCodes {
+			show("store_fault", truth(slices.Contains(found, code)), code)
+		}
 	}
 	s.process(show)
 	s.nodes(show)

@@ -42,8 +42,7 @@ func (d *doctor) redis(ctx context.Context) []settings.Sender {
 		d.problem(f.Code, where, f.Found, f.Remedy)
 	}
 	switch err = store.Ping(ctx); {
-	case errors.Is(err, queues.ErrFull):
-		d.problem("REDIS_MEMORY", where, "it is full and takes no writes", "raise maxmemory, shorten SEQUENCER_RETENTION, or delete what ended badly")
+	case errors.Is(err, queues.ErrFull): // which is one of the faults
 	case err != nil:
 		d.problem("REDIS_WRITES", where, "it takes no writes: "+err.Error(), "see its log")
 	case len(faults) == 0:

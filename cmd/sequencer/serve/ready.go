@@ -34,13 +34,16 @@ func (s *Service) ready(ctx context.Context, full bool) api.Readiness {
 		close(polled)
 	}
 	switch err := s.store.Ping(ctx); {
-	case errors.Is(err, queues.ErrFull): // for every process alike, and what is there goes on
-		r.Store.Detail = "Redis is full: new transactions are refused (507) until there is room. " +
-			"Raise its maxmemory, or delete what ended badly"
-	case err != nil:
+	case err != nil && !errors.Is(err, queues.ErrFull):
 		r.Store = api.Part{Detail: err.Error()}
-	case s.sequencer.Recovering() != "":
-		r.Store.Detail = "nothing is bound or sent: " + s.sequencer.Recovering()
+	default: // what is wrong with it is so for every process alike, and what is there goes on
+		if full || err != nil {
+			s.storeWatch.look(rest)
+		}
+		r.Store.Detail = s.storeWatch.said()
+	}
+	if why := s.sequencer.Recovering(); r.Store.OK && why != "" {
+		r.Store.Detail = strings.TrimSuffix("nothing is bound or sent: "+why+"; "+r.Store.Detail, "; ")
 	}
 	r.Senders = s.sendersReady(rest)
 	select {

@@ -53,14 +53,35 @@ func TestReadyzBesideHangingNodes(t *testing.T) {
 }
 
 // TestReadyzOfFullStore: a Redis that is full is so for every process, and people have to come in to
-// cancel and delete: no balancer is to take them all out.
+// cancel and delete, which they can: no balancer is to take them all out.
 func TestReadyzOfFullStore(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	s := wired(t, map[string]string{"SEQUENCER_REDIS_URL": "redis://" + server.Addr,
 		"SEQUENCER_MINA_URL": "http://127.0.0.1:1/graphql"})
+	ask := func(method, path, body string, status int) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(method, "http://127.0.0.1/api/v1/transactions"+path, strings.NewReader(body))
+		if body != "" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		if s.handler.ServeHTTP(w, r); w.Code != status {
+			t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
+		}
+	}
+	one := `{"uid": "a", "queue": "q", "type": "CREATE_CLAIM_VOTING_ACCOUNT",
+		"data": {"claimUid": "0123456789abcdef0123456789abcdef", "strategy": {"requiredVotes": 3, "requiredPositives": 2}}}`
+	ask("POST", "", one, http.StatusAccepted)
 	if err := server.Client.ConfigSet(t.Context(), "maxmemory", "100kb").Err(); err != nil {
 		t.Fatal(err)
+	}
+	ask("POST", "", one, http.StatusOK)
+	ask("POST", "", strings.Replace(one, `"a"`, `"b"`, 1), http.StatusInsufficientStorage)
+	ask("POST", "/a/cancel", "", http.StatusOK)
+	ask("DELETE", "/a", "", http.StatusNoContent)
+	if got := s.storeWatch.faults(); len(got) > 0 {
+		t.Errorf("nobody has looked, and this is known: %v", got)
 	}
 	if r := s.ready(t.Context(), false); !r.Store.OK || !strings.Contains(r.Store.Detail, "full") {
 		t.Errorf("a full store: %+v", r.Store)
@@ -94,6 +115,11 @@ func TestReadyzAsksForAll(t *testing.T) {
 // wired returns a service on an embedded Redis that is not run.
 func wired(t *testing.T, env map[string]string) *Service {
 	t.Helper()
+	return wiredTo(t, slog.DiscardHandler, env)
+}
+
+func wiredTo(t *testing.T, log slog.Handler, env map[string]string) *Service {
+	t.Helper()
 	cfg, _, err := settings.Load(t.Context(), env)
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +129,7 @@ func wired(t *testing.T, env map[string]string) *Service {
 		t.Fatal(err)
 	}
 	t.Cleanup(disconnect)
-	s, err := New(Options{Settings: cfg, Redis: client, Log: slog.New(slog.DiscardHandler)})
+	s, err := New(Options{Settings: cfg, Redis: client, Log: slog.New(log)})
 	if err != nil {
 		t.Fatal(err)
 	}

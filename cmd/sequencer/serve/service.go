@@ -29,15 +29,16 @@ import (
 // A Service is everything that one process runs, wired together. It is started once, then run
 // once.
 type Service struct {
-	cfg       settings.Config
-	log       *slog.Logger
-	store     *queues.Store
-	senders   *senders.Pool
-	chain     *mina.Tracker
-	sequencer *sequencer.Sequencer
-	local     *local.Workers
-	webhooks  *webhooks.Service
-	workers   *dispatcher.Client
+	cfg        settings.Config
+	log        *slog.Logger
+	store      *queues.Store
+	storeWatch *storeWatch
+	senders    *senders.Pool
+	chain      *mina.Tracker
+	sequencer  *sequencer.Sequencer
+	local      *local.Workers
+	webhooks   *webhooks.Service
+	workers    *dispatcher.Client
 	// showLedgers replaces what the ledgers are shown of us.
 	showLedgers func(auth string) error
 	keys        *api.Keyring
@@ -101,6 +102,10 @@ func New(p Options) (*Service, error) {
 		return nil, fmt.Errorf("SEQUENCER_TLS_CERT: %w", err)
 	}
 	s := &Service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children, workers: workers, showLedgers: showLedgers}
+	s.storeWatch = &storeWatch{log: log}
+	if cfg.Redis.URL.Options() != nil {
+		s.storeWatch.store = store
+	}
 	s.chain = mina.NewTracker(mina.TrackerOptions{
 		Nodes: nodes, Quorum: cfg.Mina.Quorum, Archive: archive,
 		Depth: max(cfg.Depth.Confirmations, cfg.Depth.Settle, cfg.Depth.Finality),
@@ -118,7 +123,7 @@ func New(p Options) (*Service, error) {
 	})
 	s.webhooks.Define(cfg.Webhook.File.Entries)
 	s.keys = api.NewKeyring(cfg.HTTP.APIKeys.Keys())
-	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Webhooks: s.webhooks, Types: types.Types(), Log: log})
+	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Webhooks: s.webhooks, Types: types.Types(), StoreFaults: s.storeWatch.faults, Log: log})
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: s.sequencer, Webhooks: s.webhooks,
 		ValidKey: func(key string) error { _, err := mina.ParsePublicKey(key); return err }, Ready: s.ready, Keys: s.keys, Meter: figures.API(), Tracer: followed.API(), Metrics: figures.Handler(),
@@ -175,6 +180,9 @@ func (s *Service) Start(ctx context.Context) error {
 		if err := s.store.Check(ctx); err != nil {
 			return err
 		}
+		if err := s.storeWatch.start(ctx); err != nil {
+			return err
+		}
 	}
 	// Others must know this process before they see what it alone can call.
 	if _, err := s.store.Heartbeat(ctx, s.sequencer.Process(), s.cfg.Claim.TTL, ""); err != nil {
@@ -220,6 +228,7 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 		}
 	})
 	parts.Go(func() { s.webhooks.Run(ctx) })
+	parts.Go(func() { s.storeWatch.run(ctx, time.Tick(storeLook)) })
 	parts.Go(func() {
 		if err := serveOn(server, l, s.certificate); !errors.Is(err, http.ErrServerClosed) {
 			failed(fmt.Errorf("serving: %w", err))
