@@ -47,6 +47,7 @@ type Readiness struct {
 	Chain   Part `json:"chain"`   // decides only where all is asked for
 	Senders Part `json:"senders"` // as Chain
 	Ledgers Part `json:"ledgers"` // as Chain
+	Clock   Part `json:"clock"`   // as Chain: that of the process beside that of the store
 }
 
 // A Part is one thing that has to work.

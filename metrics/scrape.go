@@ -108,6 +108,7 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	here("live", "1 if the claims are surely this process's, and it may call workers and send.")
 	here("recovering",
 		"1 while nothing is bound or sent, because Redis may have forgotten something or this process has just begun.")
+	seen("clock_ahead_seconds", "How far the clock of this process is ahead of that of Redis; below 0 it is behind.")
 	here("chain_watched", "Transactions whose attempts are looked for on the chain.")
 	seen("chain_nodes_synced", "Nodes with a vote.")
 	seen("chain_quorum", "1 if those are enough.")
@@ -274,6 +275,7 @@ func (s *scrape) process(show shown) {
 	show("train_longest", float64(x.Longest))
 	show("live", truth(x.Live))
 	show("recovering", truth(x.Recovering != ""))
+	show("clock_ahead_seconds", x.Ahead.Seconds())
 }
 
 func (s *scrape) nodes(show shown) {

@@ -253,6 +253,7 @@ type Readiness struct {
 	Chain   Part `json:"chain"`
 	Senders Part `json:"senders"`
 	Ledgers Part `json:"ledgers"`
+	Clock   Part `json:"clock"`
 }
 
 // A Part is one thing that has to work.

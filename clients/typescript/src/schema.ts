@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// e0b0a0d8b547de3f0590fbcd6da02c71f8ef946c33c46182961ad9e865bd2475
+// bb36def2f550282e7882411a4b20f35eae6c1c84dbf0ddbdce991d7bfe72a201
 
 export interface paths {
     "/api/v1/fees": {
@@ -1306,6 +1306,8 @@ export interface components {
             chain: components["schemas"]["Part"];
             senders: components["schemas"]["Part"];
             ledgers: components["schemas"]["Part"];
+            /** @description The clock of the process that answers, beside that of the store. */
+            clock: components["schemas"]["Part"];
         };
         Part: {
             ok: boolean;

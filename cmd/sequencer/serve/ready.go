@@ -10,6 +10,7 @@ import (
 	"mina-sequencer/api"
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer"
 )
 
 const (
@@ -45,7 +46,7 @@ func (s *Service) ready(ctx context.Context, full bool) api.Readiness {
 	if why := s.sequencer.Recovering(); r.Store.OK && why != "" {
 		r.Store.Detail = strings.TrimSuffix("nothing is bound or sent: "+why+"; "+r.Store.Detail, "; ")
 	}
-	r.Senders = s.sendersReady(rest)
+	r.Senders, r.Clock = s.sendersReady(rest), clockReady(s.sequencer.Standing().Ahead)
 	select {
 	case <-polled:
 	case <-rest.Done():
@@ -79,6 +80,20 @@ func (s *Service) chainReady(c mina.Chain, asked bool) api.Part {
 	default:
 		return api.Part{Detail: "no quorum of synced Mina nodes"}
 	}
+}
+
+// clockReady judges how far our clock is ahead of that of Redis. What all processes share goes by that
+// one; by ours goes whether a node's tip is old.
+func clockReady(ahead time.Duration) api.Part {
+	way := "ahead of"
+	if ahead < 0 {
+		way = "behind"
+	}
+	if ahead.Abs() <= sequencer.ClockSlack {
+		return api.Part{OK: true, Detail: "it agrees with that of Redis"}
+	}
+	return api.Part{Detail: fmt.Sprintf("the clock of this process is %s %s that of Redis: set both by NTP",
+		ahead.Abs().Round(time.Second), way)}
 }
 
 func (s *Service) sendersReady(ctx context.Context) api.Part {

@@ -1,18 +1,22 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"mina-sequencer/api"
 	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues/redistest"
+	"mina-sequencer/sequencer"
 )
 
 // TestReadyzBesideHangingNodes: whoever asks whether the process serves waits for no Mina
@@ -134,4 +138,46 @@ func wiredTo(t *testing.T, log slog.Handler, env map[string]string) *Service {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// TestReadyzOfClock: a process whose clock is not that of Redis says so, and by how much, to who asks
+// for all and to Prometheus.
+func TestReadyzOfClock(t *testing.T) {
+	t.Parallel()
+	mini := redistest.Mini(t)
+	mini.Server.SetTime(time.Now().Add(-10 * time.Minute))
+	cfg, _, err := settings.Load(t.Context(), map[string]string{"SEQUENCER_MINA_URL": "http://127.0.0.1:1/graphql"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Options{Settings: cfg, Redis: mini.Client, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := s.ready(t.Context(), false); !r.Clock.OK {
+		t.Errorf("before anything is known: %+v", r.Clock)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = s.sequencer.Run(ctx) }()
+	for s.sequencer.Standing().Ahead == 0 {
+		<-time.After(time.Millisecond)
+	}
+	r := s.ready(t.Context(), true)
+	if r.Clock.OK || !strings.Contains(r.Clock.Detail, "10m0s ahead of that of Redis: set both by NTP") {
+		t.Errorf("ten minutes off: %+v", r.Clock)
+	}
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/metrics", nil))
+	if !regexp.MustCompile(`(?m)^sequencer_clock_ahead_seconds (600|599\.9|60\d\.)`).MatchString(w.Body.String()) {
+		t.Error("Prometheus is not told")
+	}
+	cancel()
+	<-ended
+	for ahead, ok := range map[time.Duration]bool{0: true, sequencer.ClockSlack: true, -sequencer.ClockSlack: true,
+		sequencer.ClockSlack + 1: false, -sequencer.ClockSlack - 1: false} {
+		if clockReady(ahead).OK != ok {
+			t.Errorf("%s ahead: %v", ahead, !ok)
+		}
+	}
 }
