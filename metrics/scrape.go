@@ -82,7 +82,7 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	ours("events_kept", "Events that can be resumed from.")
 	ours("senders", "Senders, by state and by the reason why they are out of use (empty: none).", "state", "reason")
 	ours("sender_available", "1 if the sender is given work.", "sender")
-	ours("sender_balance_mina", "What the sender held when it was last looked at.", "sender")
+	ours("sender_balance_mina", "What the sender had to spend when it was last looked at: not what the timing of its account locks.", "sender")
 	ours("sender_nonce", "The nonce that its next attempt takes.", "sender")
 	ours("sender_fees_today_mina", "What its attempts of this day (UTC) have cost or may still cost.", "sender")
 	ours("pool_size", "Commands in the pool of a node when it was last looked at, where SEQUENCER_FEE is auto.")

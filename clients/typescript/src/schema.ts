@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// bb36def2f550282e7882411a4b20f35eae6c1c84dbf0ddbdce991d7bfe72a201
+// a0eac83b99dfc74e6edccb3c3ff565b966193373f425b67b617a2333065cf5af
 
 export interface paths {
     "/api/v1/fees": {
@@ -1246,7 +1246,7 @@ export interface components {
             retries: number;
             /** @description The next one. */
             nonce: number | null;
-            /** @description In nanomina, as last seen. */
+            /** @description In nanomina, what it may spend (Mina's liquid balance), as last seen. */
             balance: string | null;
             available: boolean;
             /**
