@@ -71,7 +71,7 @@ func (a *api) postBatch(w http.ResponseWriter, r *http.Request) error {
 		}
 		if before != nil {
 			_ = control.SetWriteDeadline(time.Now().Add(callTimeout + graceToWrite))
-			if _, err := w.Write(a.answerPart(ctx, before)); err != nil {
+			if _, err := w.Write(a.answerPart(ctx, a.veilFor(w), before)); err != nil {
 				cancel()
 				if next != nil {
 					next.wait()
@@ -172,7 +172,7 @@ func (p *part) store(ctx context.Context, batch *queues.Batch) {
 func (p *part) wait() { <-p.stored }
 
 // answerPart returns the answers of a part that is stored.
-func (a *api) answerPart(ctx context.Context, p *part) []byte {
+func (a *api) answerPart(ctx context.Context, v *veil, p *part) []byte {
 	out := make([]byte, 0, 1024*len(p.errs))
 	results := p.results
 	for i, err := range p.errs {
@@ -181,7 +181,7 @@ func (a *api) answerPart(ctx context.Context, p *part) []byte {
 			p.traced[len(p.results)-len(results)](results[0])
 			result, results = results[0], results[1:]
 		}
-		out = append(a.appendResult(ctx, out, p.first+i, result), '\n')
+		out = append(a.appendResult(ctx, v, out, p.first+i, result), '\n')
 	}
 	return out
 }
@@ -193,19 +193,19 @@ func (a *api) batchItem(ctx context.Context, doc []byte) (queues.Item, error) {
 	return a.parseItem(ctx, doc, nil)
 }
 
-func (a *api) appendResult(ctx context.Context, b []byte, index int, result queues.Accepted) []byte {
+func (a *api) appendResult(ctx context.Context, v *veil, b []byte, index int, result queues.Accepted) []byte {
 	o := object{b}
 	o.open()
 	o.number("index", int64(index))
 	if result.Err != nil {
-		p := a.problem(ctx, result.Err)
+		p := v.problem(a.problem(ctx, result.Err))
 		o.number("status", int64(p.Status))
 		o.name("problem")
 		o.b = appendProblem(o.b, p)
 	} else {
 		o.number("status", int64(statusOf(result)))
 		o.name("transaction")
-		o.b = appendTransaction(o.b, result.Transaction)
+		o.b = v.transaction(o.b, result.Transaction)
 	}
 	o.close()
 	return o.b

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// a0eac83b99dfc74e6edccb3c3ff565b966193373f425b67b617a2333065cf5af
+// 7cb20621d17b8fbd0afc9fbfc310df272395a15328afb03811875eb4840c8f92
 
 export interface paths {
     "/api/v1/fees": {
@@ -317,7 +317,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The service works */
+        /**
+         * The service works
+         * @description Needs no key. Addresses of the service's own network stand in it only for a key that is for all queues, or where no keys are needed.
+         */
         get: operations["getReadiness"];
         put?: never;
         post?: never;
@@ -896,6 +899,7 @@ export interface components {
          */
         Error: {
             code: string;
+            /** @description For a key of some queues, addresses of the service's own network are hidden in it. */
             message: string;
             exception: components["schemas"]["Text"];
         } | null;
@@ -1907,7 +1911,7 @@ export interface components {
         /**
          * @example {
          *       "id": "billing",
-         *       "url": "https://hooks.example/mina",
+         *       "url": "https://hooks.example/…",
          *       "types": null,
          *       "queues": [
          *         "plan-*"
@@ -1933,7 +1937,7 @@ export interface components {
          */
         Webhook: {
             id: components["schemas"]["WebhookId"];
-            /** @description Without its query, in which secrets are often kept. */
+            /** @description Without its path and its query, in which secrets are often kept: an ellipsis stands for them. */
             url: string;
             /** @description Only events of transactions of these types; null for all events. */
             types: string[] | null;
@@ -1970,7 +1974,7 @@ export interface components {
         };
         WebhookWithSecret: {
             id: components["schemas"]["WebhookId"];
-            /** @description Without its query, in which secrets are often kept. */
+            /** @description Without its path and its query, in which secrets are often kept: an ellipsis stands for them. */
             url: string;
             /** @description Only events of transactions of these types; null for all events. */
             types: string[] | null;

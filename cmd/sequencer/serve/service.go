@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -118,7 +120,7 @@ func New(p Options) (*Service, error) {
 		Process: s.sequencer.Process(), Down: children.Down, SlotsOnly: cfg.Types.OnlyBatches(),
 	})
 	s.webhooks = webhooks.New(webhooks.Options{
-		Store: store, Process: s.sequencer.Process(), Render: api.Webhook, Now: s.sequencer.Now, Private: cfg.Webhook.Private, Lease: cfg.Claim.TTL,
+		Store: store, Process: s.sequencer.Process(), Render: api.Webhook(hosts(cfg)...), Now: s.sequencer.Now, Private: cfg.Webhook.Private, Lease: cfg.Claim.TTL,
 		Keep: cfg.Keep.Events, Meter: figures.Webhook, Log: log,
 	})
 	s.webhooks.Define(cfg.Webhook.File.Entries)
@@ -130,9 +132,26 @@ func New(p Options) (*Service, error) {
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins, Loopback: !cfg.HTTP.Insecure,
 		Recovering: s.sequencer.Recovering, Chain: s.chainShown, Ledgers: s.ledgersShown, Fees: s.sequencer.Fees, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
-		Budgets: cfg.Fee.LimitKey > 0, Width: cfg.Types.Width,
+		Budgets: cfg.Fee.LimitKey > 0, Width: cfg.Types.Width, Hosts: hosts(cfg),
 	})
 	return s, nil
+}
+
+// hosts are those that a process with these settings talks to.
+func hosts(cfg settings.Config) (all []string) {
+	if o := cfg.Redis.URL.Options(); o != nil {
+		all = append(all, o.Addrs...)
+	}
+	urls := slices.Concat(cfg.Mina.URLs, cfg.Mina.ArchiveURL)
+	for _, l := range cfg.Ledgers.Targets {
+		urls = append(urls, l.URL)
+	}
+	for _, text := range urls {
+		if u, err := url.Parse(text); err == nil {
+			all = append(all, u.Host)
+		}
+	}
+	return all
 }
 
 // rate lets what ten seconds allow come at once, so that a page can load and a
