@@ -109,6 +109,10 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	here("recovering",
 		"1 while nothing is bound or sent, because Redis may have forgotten something or this process has just begun.")
 	seen("clock_ahead_seconds", "How far the clock of this process is ahead of that of Redis; below 0 it is behind.")
+	here("stalled",
+		"Transactions whose signed bytes get to no node, by cause: the network takes nothing from anybody (network), what "+
+			"stands in front of the nodes turns them away (gateway), or the nodes do not answer (nodes).", "cause")
+	seen("stalled_seconds", "For how long the first of them has waited; 0 if there is none.", "cause")
 	here("chain_watched", "Transactions whose attempts are looked for on the chain.")
 	seen("chain_nodes_synced", "Nodes with a vote.")
 	seen("chain_quorum", "1 if those are enough.")
@@ -276,6 +280,11 @@ func (s *scrape) process(show shown) {
 	show("live", truth(x.Live))
 	show("recovering", truth(x.Recovering != ""))
 	show("clock_ahead_seconds", x.Ahead.Seconds())
+	stalled := s.Sequencer.Stalled()
+	for _, cause := range sequencer.Causes {
+		show("stalled", float64(stalled[cause].N), cause)
+		show("stalled_seconds", stalled[cause].For.Seconds(), cause)
+	}
 }
 
 func (s *scrape) nodes(show shown) {

@@ -2,12 +2,14 @@ package sequencer_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
@@ -29,7 +31,7 @@ func TestNetworkStops(t *testing.T) {
 			}
 		}
 		takes(`["After_slot_tx_end"]`)
-		w.Start()
+		p := w.Start()
 		const many = 6
 		for n := range many {
 			w.Post(fmt.Sprint("q", n), fmt.Sprint("t", n))
@@ -38,6 +40,11 @@ func TestNetworkStops(t *testing.T) {
 		proofs := worker.Calls()[devworker.Prove] + other.Calls()[devworker.Prove]
 		if proofs != 2 || worker.Calls()[devworker.Resign] == 0 {
 			t.Errorf("%d proofs, %v", proofs, worker.Calls())
+		}
+		told := p.Stalled()
+		if x := told[sequencer.CauseNetwork]; len(told) != 1 || x.N != 2 || x.For < 11*time.Hour || x.For > 12*time.Hour ||
+			!strings.Contains(x.Words, "After_slot_tx_end") {
+			t.Errorf("two wait for the network since it stopped: %+v", told)
 		}
 		s, err := w.Pool.Get(w.Ctx, account)
 		w.OK(err)
@@ -50,6 +57,9 @@ func TestNetworkStops(t *testing.T) {
 			if last := done.Last(); done.Retries != 0 || last.Fee != w.Policy.Fee {
 				t.Errorf("%s: %d retries, and %d paid", done.UID, done.Retries, last.Fee)
 			}
+		}
+		if told := p.Stalled(); len(told) != 0 {
+			t.Errorf("all is done: %+v", told)
 		}
 		if all := worker.Calls()[devworker.Prove] + other.Calls()[devworker.Prove]; all != many {
 			t.Errorf("%d proofs for %d", all, many)

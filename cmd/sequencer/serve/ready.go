@@ -52,6 +52,7 @@ func (s *Service) ready(ctx context.Context, full bool) api.Readiness {
 	case <-rest.Done():
 	}
 	r.Chain = s.chainReady(s.chain.Chain(), full)
+	r.Chain.Detail = strings.Join(append([]string{r.Chain.Detail}, stalledWords(s.sequencer.Stalled(), s.sequencer.Now())...), "; ")
 	return r
 }
 
@@ -80,6 +81,25 @@ func (s *Service) chainReady(c mina.Chain, asked bool) api.Part {
 	default:
 		return api.Part{Detail: "no quorum of synced Mina nodes"}
 	}
+}
+
+// stalledWords say what waits for the network, a gateway or the nodes, since when, and what to do. It is
+// no reason to take a process out: another one sends no better.
+func stalledWords(all map[string]sequencer.Stall, now time.Time) (words []string) {
+	for _, cause := range sequencer.Causes {
+		x, is := all[cause]
+		if !is {
+			continue
+		}
+		why := map[string]string{
+			sequencer.CauseNetwork: "the network takes nothing from anybody, see when it goes on",
+			sequencer.CauseGateway: "something in front of the nodes turns them away, see to that",
+			sequencer.CauseNodes:   "the nodes do not answer, see to them",
+		}[cause]
+		words = append(words, fmt.Sprintf("%d signed transaction(s) of this process get to no node, the first since %s: %s (%s)",
+			x.N, now.Add(-x.For).UTC().Format("2006-01-02 15:04Z"), why, x.Words))
+	}
+	return words
 }
 
 // clockReady judges how far our clock is ahead of that of Redis. What all processes share goes by that

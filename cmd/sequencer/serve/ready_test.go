@@ -181,3 +181,26 @@ func TestReadyzOfClock(t *testing.T) {
 		}
 	}
 }
+
+// TestStalledWords: whoever asks whether all is ready is told what waits for the network or a gateway,
+// since when, in whose words, and what to do.
+func TestStalledWords(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 9, 3, 12, 0, 0, 0, time.UTC)
+	got := stalledWords(map[string]sequencer.Stall{
+		sequencer.CauseGateway: {N: 3, For: 90 * time.Minute, Words: "HTTP 413"},
+		sequencer.CauseNetwork: {N: 1, For: 2 * time.Hour, Words: "After_slot_tx_end"},
+	}, now)
+	want := []string{"1 signed transaction(s) of this process get to no node, the first since 2026-09-03 10:00Z: the network takes nothing",
+		"3 signed transaction(s) of this process get to no node, the first since 2026-09-03 10:30Z: something in front"}
+	if len(got) != 2 || !strings.HasPrefix(got[0], want[0]) || !strings.HasPrefix(got[1], want[1]) ||
+		!strings.HasSuffix(got[0], "see when it goes on (After_slot_tx_end)") || !strings.HasSuffix(got[1], "see to that (HTTP 413)") {
+		t.Errorf("%q", got)
+	}
+	if got := stalledWords(nil, now); got != nil {
+		t.Errorf("of nothing: %q", got)
+	}
+	if len(sequencer.Causes) != len(stalledWords(map[string]sequencer.Stall{"network": {}, "gateway": {}, "nodes": {}}, now)) {
+		t.Error("a cause without words")
+	}
+}
