@@ -20,8 +20,8 @@ type Fault struct {
 }
 
 // FaultCodes name what may not fit.
-var FaultCodes = []string{"REDIS_VERSION", "REDIS_LAYOUT", "REDIS_EVICTS", "REDIS_FULL", "REDIS_REPLICA", "REDIS_RIGHTS",
-	"REDIS_NOT_DURABLE", "REDIS_DISK", "REDIS_REPLICAS", "REDIS_MEMORY"}
+var FaultCodes = []string{"REDIS_VERSION", "REDIS_LAYOUT", "REDIS_EVICTS", "REDIS_FULL", "REDIS_REPLICA",
+	"REDIS_RIGHTS", "REDIS_NOT_DURABLE", "REDIS_DISK", "REDIS_REPLICAS", "REDIS_MEMORY"}
 
 // String says what does not fit, and what to do.
 func (f Fault) String() string { return "this Redis " + f.Found + ": " + f.Remedy }

@@ -80,7 +80,8 @@ func TestLowBalance(t *testing.T) {
 				w.Start() // two share the watch
 				s := awaitSender(w, account, lifecycle.LowBalance, time.Minute)
 				if !s.Until.IsZero() || !strings.Contains(s.Detail, "less than 1: fund it") || s.Balance == nil ||
-					*s.Balance != a.Balance-a.Locked || strings.Contains(s.Detail, "999999.95 that its timing still locks") != (a.Locked > 0) {
+					*s.Balance != a.Balance-a.Locked ||
+					strings.Contains(s.Detail, "999999.95 that its timing still locks") != (a.Locked > 0) {
 					t.Errorf("the sender: %+v", s)
 				}
 				w.Post("q", "a")

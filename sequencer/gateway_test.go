@@ -85,7 +85,8 @@ func TestGatewayTurnsAllAway(t *testing.T) {
 		}
 		harness.Until(w.Ctx, 8*time.Hour)
 		kept := p.Stalled()
-		if x := kept[sequencer.CauseGateway]; len(kept) != 1 || x.N != 1 || x.For < 7*time.Hour || !strings.Contains(x.Words, "413") {
+		x := kept[sequencer.CauseGateway]
+		if len(kept) != 1 || x.N != 1 || x.For < 7*time.Hour || !strings.Contains(x.Words, "413") {
 			t.Errorf("one waits for the gateway: %+v", kept)
 		}
 		shut.Store(false)
