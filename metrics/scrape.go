@@ -112,7 +112,7 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	here("stalled",
 		"Transactions whose signed bytes get to no node, by cause: the network takes nothing from anybody (network), what "+
 			"stands in front of the nodes turns them away (gateway), or the nodes do not answer (nodes).", "cause")
-	seen("stalled_seconds", "For how long the first of them has waited; 0 if there is none.", "cause")
+	seen("stalled_seconds", "For how long the first of them has waited since it was sent; 0 if there is none.", "cause")
 	here("chain_watched", "Transactions whose attempts are looked for on the chain.")
 	seen("chain_nodes_synced", "Nodes with a vote.")
 	seen("chain_quorum", "1 if those are enough.")

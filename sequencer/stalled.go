@@ -20,7 +20,7 @@ const (
 // A Stall is what waits for one cause, of what this process drives.
 type Stall struct {
 	N     int           // transactions
-	For   time.Duration // since the first attempt that it kept away was planned, of the longest
+	For   time.Duration // since what it keeps away was sent, or signed before that, of the longest
 	Words string        // what the nodes, or the gateway, said of that one last
 }
 
@@ -28,6 +28,7 @@ type Stall struct {
 type stall struct {
 	cause, words string
 	since        time.Time
+	tries        int // attempts in a row that were kept away
 }
 
 // stallOf is what keeps a transaction from all nodes by its record, nil for nothing.
@@ -59,7 +60,11 @@ func stallOf(t *lifecycle.Transaction) (kept *stall) {
 		if kept == nil {
 			kept = &stall{cause: cause, words: a.Error.Message}
 		}
-		kept.since = a.StartedAt
+		kept.since, kept.tries = a.StartedAt, kept.tries+1
+	}
+	// The first may have been proved for long before it was sent.
+	if kept != nil && kept.tries == 1 && (t.Phase == lifecycle.PhaseSent || t.Phase == lifecycle.PhaseWatching) {
+		kept.since = t.ChangedAt
 	}
 	return kept
 }
