@@ -47,6 +47,7 @@ type Readiness struct {
 	Chain   Part `json:"chain"`   // decides only where all is asked for
 	Senders Part `json:"senders"` // as Chain
 	Ledgers Part `json:"ledgers"` // as Chain
+	Clock   Part `json:"clock"`   // as Chain: that of the process beside that of the store
 }
 
 // A Part is one thing that has to work.
@@ -77,6 +78,9 @@ type Options struct {
 	Ledgers func() []Ledger
 	// Fees says what others pay, and what each type would pay now; nil leaves it out.
 	Fees func(context.Context) (*lifecycle.Look, []lifecycle.TypeFee, error)
+	// Hosts are those that this process talks to (the store, nodes, ledgers), with or without a port: only
+	// keys for all queues are shown them, and other addresses of the kind.
+	Hosts []string
 	// Explorer is the address of a transaction in a block explorer, with {hash}
 	// in the place of its hash; "" links none.
 	Explorer string
@@ -158,6 +162,7 @@ type api struct {
 	batches chan struct{} // those under way at a time: each holds its body
 	feed    *feed
 	pace    *queues.Spender // nil without a rate
+	veil    *veil
 
 	overview overview
 }
@@ -180,7 +185,7 @@ func New(o Options) http.Handler {
 	}
 	o.EventClients = cmp.Or(o.EventClients, 4096)
 	o.EventMemory = cmp.Or(o.EventMemory, 8<<20)
-	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce), feed: newFeed(&o)}
+	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce), feed: newFeed(&o), veil: newVeil(o.Hosts)}
 	if o.Rate.PerSecond > 0 {
 		a.pace = queues.NewSpender(o.Store, o.Rate)
 	}
@@ -276,16 +281,19 @@ func (a *api) handle(h func(http.ResponseWriter, *http.Request) error) http.Hand
 			if r.Method == http.MethodGet || r.Method == http.MethodHead {
 				p.toReader()
 			}
-			p.write(w)
+			a.veilFor(w).problem(p).write(w)
 		}
 	}
 }
 
-// problem is problemOf, with a fault of ours in the log.
+// problem is problemOf, with its cause in the log: what is answered does not hold it.
 func (a *api) problem(ctx context.Context, err error) *problem {
 	p := problemOf(err)
-	if p.Status == http.StatusInternalServerError {
+	switch {
+	case p.Status == http.StatusInternalServerError:
 		a.Log.ErrorContext(ctx, "request failed", "route", route(ctx), "err", p.cause)
+	case p.cause != nil:
+		a.Log.WarnContext(ctx, "request refused", "route", route(ctx), "code", p.Code, "err", p.cause)
 	}
 	return p
 }

@@ -158,7 +158,7 @@ func setupOn(t testing.TB, client *redis.Client, namespace string, change ...fun
 			}
 			return nil
 		},
-		Webhooks: webhooks.New(webhooks.Options{Store: store, Process: "p", Render: Webhook}),
+		Webhooks: webhooks.New(webhooks.Options{Store: store, Process: "p", Render: Webhook()}),
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		}),

@@ -205,7 +205,7 @@ func (v view) appendResult(ctx context.Context, b []byte, index int, result queu
 	} else {
 		o.number("status", int64(statusOf(result)))
 		o.name("transaction")
-		o.b = appendTransaction(o.b, v.transaction(result.Transaction))
+		o.b = v.hides.transaction(o.b, v.transaction(result.Transaction))
 	}
 	o.close()
 	return o.b

@@ -217,19 +217,22 @@ func appendFields(b []byte, epoch string, e *queues.Entry) []byte {
 	return o.b
 }
 
-// Webhook is how the bodies of webhooks are written: an event as those who follow them get
-// it, with its transaction.
-var Webhook = webhooks.Render{
-	Event: func(epoch string, e *queues.Entry) []byte { return appendFields(nil, epoch, e) },
-	Transaction: func(event []byte, t *lifecycle.Transaction) []byte {
-		o := object{event}
-		o.name("transaction")
-		if t == nil {
-			o.null()
-		} else {
-			o.b = appendTransaction(o.b, t)
-		}
-		o.close()
-		return o.b
-	},
+// Webhook is how the bodies of webhooks are written: an event as those who follow them get it, with
+// its transaction as a key of some queues sees it. Hosts are those of Options.
+func Webhook(hosts ...string) webhooks.Render {
+	v := newVeil(hosts)
+	return webhooks.Render{
+		Event: func(epoch string, e *queues.Entry) []byte { return appendFields(nil, epoch, e) },
+		Transaction: func(event []byte, t *lifecycle.Transaction) []byte {
+			o := object{event}
+			o.name("transaction")
+			if t == nil {
+				o.null()
+			} else {
+				o.b = v.transaction(o.b, t)
+			}
+			o.close()
+			return o.b
+		},
+	}
 }

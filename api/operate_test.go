@@ -19,15 +19,17 @@ func TestReady(t *testing.T) {
 		state  Readiness
 		status int
 	}{
-		{"/readyz", Readiness{yes, yes, yes, yes}, 200},
-		{"/readyz", Readiness{yes, no, no, no}, 200},
-		{"/readyz?full=false", Readiness{yes, no, no, no}, 200},
-		{"/readyz", Readiness{no, yes, yes, yes}, 503},
-		{"/readyz?full", Readiness{yes, yes, yes, yes}, 200},
-		{"/readyz?full", Readiness{yes, no, yes, yes}, 503},
-		{"/readyz?full=true", Readiness{yes, yes, no, yes}, 503},
-		{"/readyz?full=true", Readiness{yes, yes, yes, no}, 503},
-		{"/readyz?ful", Readiness{yes, yes, no, yes}, 400},
+		{"/readyz", Readiness{yes, yes, yes, yes, yes}, 200},
+		{"/readyz", Readiness{yes, no, no, no, yes}, 200},
+		{"/readyz?full=false", Readiness{yes, no, no, no, yes}, 200},
+		{"/readyz", Readiness{no, yes, yes, yes, yes}, 503},
+		{"/readyz?full", Readiness{yes, yes, yes, yes, yes}, 200},
+		{"/readyz?full", Readiness{yes, no, yes, yes, yes}, 503},
+		{"/readyz?full=true", Readiness{yes, yes, no, yes, yes}, 503},
+		{"/readyz?full=true", Readiness{yes, yes, yes, no, yes}, 503},
+		{"/readyz?full", Readiness{yes, yes, yes, yes, no}, 503},
+		{"/readyz", Readiness{yes, yes, yes, yes, no}, 200},
+		{"/readyz?ful", Readiness{yes, yes, no, yes, yes}, 400},
 	} {
 		s := setup(t, func(o *Options) {
 			o.Ready = func(_ context.Context, all bool) Readiness {

@@ -61,7 +61,7 @@ func statusOf(accepted queues.Accepted) int {
 func (a *api) sendTransaction(w http.ResponseWriter, status int, t *lifecycle.Transaction) error {
 	out := a.bodies.get()
 	defer a.bodies.put(out)
-	doc := appendTransaction(out.AvailableBuffer(), t)
+	doc := a.veilFor(w).transaction(out.AvailableBuffer(), t)
 	_, _ = out.Write(append(doc, '\n')) // keeps the memory if it grew
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -136,6 +136,7 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	e = a.veilFor(w).explanation(e)
 	return send(w, http.StatusOK, appendExplanation(nil, &e))
 }
 
@@ -167,7 +168,7 @@ func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return send(w, http.StatusOK, appendPage(nil, ts, next, appendTransaction))
+	return send(w, http.StatusOK, appendPage(nil, ts, next, a.veilFor(w).transaction))
 }
 
 // wrongFilter says what one field of a filter must be, "" if it is or is empty.

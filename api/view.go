@@ -28,9 +28,10 @@ import (
 type view struct {
 	*api
 	caller
+	hides *veil // in front of addresses
 }
 
-func (a *api) viewOf(w http.ResponseWriter) view { return view{a, callerOf(w)} }
+func (a *api) viewOf(w http.ResponseWriter) view { return view{a, callerOf(w), a.veilFor(w)} }
 
 // mark stands between the name of a space and a uid in it.
 const mark = "~"
@@ -80,7 +81,7 @@ func (who caller) words(text string) string {
 func (v view) problem(ctx context.Context, err error) *problem {
 	p := *v.api.problem(ctx, err)
 	p.Detail = v.words(p.Detail)
-	return &p
+	return v.hides.problem(&p)
 }
 
 // transaction is one as the caller knows it.

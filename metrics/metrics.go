@@ -104,7 +104,7 @@ func New(o Options) *Metrics {
 
 	m.one(viewed, "build_info", "1, with what this process is made of.",
 		"version", o.Version, "commit", o.Commit, "go", runtime.Version()).Set(1)
-	m.one(viewed, "min_balance_mina", "What a sender must hold to be given work.").Set(inMina(o.MinBalance))
+	m.one(viewed, "min_balance_mina", "What a sender must have to spend to be given work.").Set(inMina(o.MinBalance))
 	for _, limit := range []struct {
 		of  string
 		fee uint64

@@ -130,6 +130,7 @@ func TestShared(t *testing.T) {
 		`sequencer_min_balance_mina 1`, `sequencer_fee_limit_mina{of="all"} 2.5`, `sequencer_fee_limit_mina{of="sender"} 0`,
 		`sequencer_build_info{commit="",go="`+goVersion(t)+`",version="v1"} 1`,
 		`sequencer_live 0`, `sequencer_claims 0`, `sequencer_chain_quorum 0`,
+		`sequencer_stalled{cause="network"} 0`, `sequencer_stalled{cause="gateway"} 0`, `sequencer_stalled_seconds{cause="nodes"} 0`,
 		`sequencer_errors_total{class="settled",type="MINT"} 0`, `sequencer_script_calls_total{script="enqueue"} 3`,
 	)
 }

@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,7 +25,9 @@ type Sources struct {
 	Sequencer *sequencer.Sequencer
 	Webhooks  *webhooks.Service
 	Types     []string // that are known: what did not happen to them is shown as 0
-	Log       *slog.Logger
+	// StoreFaults are the codes of what does not fit about the store, as this process saw it last.
+	StoreFaults func() []string
+	Log         *slog.Logger
 }
 
 // scrapeTimeout is how long Redis may take to answer a scrape.
@@ -64,6 +67,9 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	seenSums := func(name, help string, labels ...string) { add(viewed, prometheus.CounterValue, name, help, labels...) }
 
 	seen("store_up", "1 if Redis answered this scrape; else what is shared is missing.")
+	seen("store_fault",
+		"1 if Redis is not set up as it should be, by what doctor calls it: looked at once a minute. All 0 where it is embedded.",
+		"fault")
 	ours("transactions", "Transactions that are kept, by state.", "state")
 	ours("waiting", "Transactions that wait.", "type")
 	ours("ready_queues", "Queues that can be bound, by the type of their first transaction.", "type")
@@ -76,7 +82,7 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	ours("events_kept", "Events that can be resumed from.")
 	ours("senders", "Senders, by state and by the reason why they are out of use (empty: none).", "state", "reason")
 	ours("sender_available", "1 if the sender is given work.", "sender")
-	ours("sender_balance_mina", "What the sender held when it was last looked at.", "sender")
+	ours("sender_balance_mina", "What the sender had to spend when it was last looked at: not what the timing of its account locks.", "sender")
 	ours("sender_nonce", "The nonce that its next attempt takes.", "sender")
 	ours("sender_fees_today_mina", "What its attempts of this day (UTC) have cost or may still cost.", "sender")
 	ours("pool_size", "Commands in the pool of a node when it was last looked at, where SEQUENCER_FEE is auto.")
@@ -102,6 +108,11 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	here("live", "1 if the claims are surely this process's, and it may call workers and send.")
 	here("recovering",
 		"1 while nothing is bound or sent, because Redis may have forgotten something or this process has just begun.")
+	seen("clock_ahead_seconds", "How far the clock of this process is ahead of that of Redis; below 0 it is behind.")
+	here("stalled",
+		"Transactions whose signed bytes get to no node, by cause: the network takes nothing from anybody (network), what "+
+			"stands in front of the nodes turns them away (gateway), or the nodes do not answer (nodes).", "cause")
+	seen("stalled_seconds", "For how long the first of them has waited since it was sent; 0 if there is none.", "cause")
 	here("chain_watched", "Transactions whose attempts are looked for on the chain.")
 	seen("chain_nodes_synced", "Nodes with a vote.")
 	seen("chain_quorum", "1 if those are enough.")
@@ -136,6 +147,12 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 	show("store_up", truth(err == nil))
 	if err != nil {
 		s.Log.Warn("figures of the store not read", "err", err)
+	}
+	if s.StoreFaults != nil {
+		found := s.StoreFaults()
+		for _, code := range queues.FaultCodes {
+			show("store_fault", truth(slices.Contains(found, code)), code)
+		}
 	}
 	s.process(show)
 	s.nodes(show)
@@ -262,6 +279,12 @@ func (s *scrape) process(show shown) {
 	show("train_longest", float64(x.Longest))
 	show("live", truth(x.Live))
 	show("recovering", truth(x.Recovering != ""))
+	show("clock_ahead_seconds", x.Ahead.Seconds())
+	stalled := s.Sequencer.Stalled()
+	for _, cause := range sequencer.Causes {
+		show("stalled", float64(stalled[cause].N), cause)
+		show("stalled_seconds", stalled[cause].For.Seconds(), cause)
+	}
 }
 
 func (s *scrape) nodes(show shown) {

@@ -101,7 +101,7 @@ func (t *Tracker) Account(ctx context.Context, publicKey string) (Account, error
 			return Account{}, fmt.Errorf("asking for account %s: nonces %d and %d: %w", publicKey, merged.Nonce, a.value.Nonce, ErrDisagree)
 		}
 		synced++
-		merged.Balance = min(merged.Balance, a.value.Balance)
+		merged.Balance, merged.Locked = merged.lower(a.value)
 		merged.InferredNonce = max(merged.InferredNonce, a.value.InferredNonce)
 	}
 	if synced < max(t.quorum, 1) {
@@ -154,9 +154,17 @@ func (a Account) with(o Account) Account {
 	if !a.Exists {
 		return o
 	}
-	a.Balance = min(a.Balance, o.Balance)
+	a.Balance, a.Locked = a.lower(o)
 	a.Nonce, a.InferredNonce = max(a.Nonce, o.Nonce), max(a.InferredNonce, o.InferredNonce)
 	return a
+}
+
+// lower is what two nodes say that it may spend, and what is locked, by the one that says less.
+func (a Account) lower(o Account) (balance, locked uint64) {
+	if o.Balance < a.Balance {
+		return o.Balance, o.Locked
+	}
+	return a.Balance, a.Locked
 }
 
 // Network returns the network id of which a quorum of the nodes are. ErrNoQuorum: too few

@@ -45,6 +45,7 @@ type daemon struct {
 	orphans  map[string]Block   // found by state hash only
 	pool     []Command          // zkApp commands
 	accounts map[string]uint32  // nonces
+	liquid   any                // of 5 MINA that each holds; nil: it does not say
 	refusal  string             // of sendZkapp; "lost" takes the command and gives no answer
 	hang     bool               // until the caller gives up
 	delay    time.Duration      // of each answer
@@ -250,7 +251,7 @@ func (d *daemon) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 				nonce, found := d.accounts[m[2]]
 				if data[m[1]] = nil; found && d.sync == "SYNCED" {
 					n := strconv.Itoa(int(nonce))
-					data[m[1]] = dict{"nonce": n, "inferredNonce": n, "balance": dict{"total": "5000000000"}}
+					data[m[1]] = dict{"nonce": n, "inferredNonce": n, "balance": dict{"total": "5000000000", "liquid": d.liquid}}
 				}
 			}
 		case "sendZkapp":

@@ -158,6 +158,16 @@ func TestNodePoolAndAccounts(t *testing.T) {
 	if diff := cmp.Diff(want, accounts); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
+	for says, want := range map[string]Account{
+		"50000000": {Balance: 50_000_000, Locked: 4_950_000_000}, "0": {Locked: 5_000_000_000}, "5000000000": {Balance: 5_000_000_000},
+		"5000000001": {Balance: 5_000_000_000}, // it cannot spend more than it has
+	} {
+		d.liquid = says
+		if got, err := n.Account(ctx, keyA); got.Balance != want.Balance || got.Locked != want.Locked || err != nil {
+			t.Errorf("of 5 MINA it may spend %s: %+v, %v", says, got, err)
+		}
+	}
+	d.liquid = nil
 	if _, err := n.Account(ctx, `x"){nonce} evil: account(publicKey:"`); !errors.Is(err, ErrBase58Check) {
 		t.Errorf("injection: %v", err)
 	}

@@ -358,7 +358,8 @@ type Account struct {
 	Exists        bool
 	Nonce         uint32 // the next one that the ledger takes
 	InferredNonce uint32 // the next one after those in the pool
-	Balance       uint64 // nanomina
+	Balance       uint64 // nanomina that it may spend
+	Locked        uint64 // nanomina that it holds beside them, and that its timing keeps
 }
 
 // Account asks for one account; see Accounts.
@@ -370,7 +371,8 @@ func (n *Node) Account(ctx context.Context, publicKey string) (Account, error) {
 // Accounts asks for many accounts in one call; those that do not exist are
 // returned with Exists false. ErrNotSynced: the node does not trust its own
 // ledger, so that it can say nothing of any account. ErrBase58Check: a key that
-// is none.
+// is none. Where a node gives no liquid balance, all that the account holds counts as that; a schema
+// without the field is refused like any other question.
 func (n *Node) Accounts(ctx context.Context, publicKeys []string) (map[string]Account, error) {
 	found, _, err := n.ledger(ctx, publicKeys)
 	return found, err
@@ -378,7 +380,7 @@ func (n *Node) Accounts(ctx context.Context, publicKeys []string) (map[string]Ac
 
 // ledger is Accounts, and tells which block was the tip when all had been looked up.
 func (n *Node) ledger(ctx context.Context, publicKeys []string) (found map[string]Account, tip string, err error) {
-	fields, err := aliased("account", publicKeys, "nonce inferredNonce balance { total }")
+	fields, err := aliased("account", publicKeys, "nonce inferredNonce balance { total liquid }")
 	if err != nil {
 		return nil, "", err
 	}
@@ -401,7 +403,8 @@ func (n *Node) ledger(ctx context.Context, publicKeys []string) (found map[strin
 			Nonce    text32 `json:"nonce"`
 			Inferred text32 `json:"inferredNonce"`
 			Balance  struct {
-				Total text64 `json:"total"`
+				Total  text64  `json:"total"`
+				Liquid *text64 `json:"liquid"`
 			} `json:"balance"`
 		}
 		if err := json.Unmarshal(data[alias(i)], &a); err != nil {
@@ -410,6 +413,9 @@ func (n *Node) ledger(ctx context.Context, publicKeys []string) (found map[strin
 		account := Account{PublicKey: key, Exists: a != nil}
 		if a != nil {
 			account.Nonce, account.InferredNonce, account.Balance = uint32(a.Nonce), uint32(a.Inferred), uint64(a.Balance.Total)
+			if l := a.Balance.Liquid; l != nil && *l < a.Balance.Total {
+				account.Balance, account.Locked = uint64(*l), uint64(a.Balance.Total-*l)
+			}
 		}
 		found[key] = account
 	}

@@ -375,6 +375,14 @@ func TestAccountAndNetwork(t *testing.T) {
 	if _, err := n.Account(ctx, "x"); !errors.Is(err, ErrBase58Check) {
 		t.Errorf("no key: %v", err)
 	}
+	n.nodes[0].do(func() { n.nodes[0].liquid = "50000000" }) // the others do not say what is locked
+	want.Balance, want.Locked = 50_000_000, 4_950_000_000
+	if got, err := n.Account(ctx, keyA); got != want || err != nil {
+		t.Errorf("the lowest of what the nodes say: %+v, %v", got, err)
+	}
+	if all, err := n.Accounts(ctx, []string{keyA}); all[keyA] != want || err != nil {
+		t.Errorf("the lowest of what the nodes say: %+v, %v", all, err)
+	}
 	n.nodes[0].accounts[keyA] = 6
 	if _, err := n.Account(ctx, keyA); !errors.Is(err, ErrDisagree) {
 		t.Errorf("nonces differ: %v", err)

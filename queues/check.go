@@ -1,25 +1,30 @@
 package queues
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // A Fault is something about a Redis that does not fit what is stored in it.
 type Fault struct {
-	// Code names it: REDIS_VERSION, REDIS_LAYOUT, REDIS_EVICTS, REDIS_NOT_DURABLE,
-	// REDIS_DISK, REDIS_REPLICA, REDIS_REPLICAS, REDIS_MEMORY or REDIS_RIGHTS.
-	Code string
+	Code string // one of FaultCodes
 	// Fatal: what was accepted could be lost, or nothing be written at all.
 	Fatal  bool
 	Found  string
 	Remedy string
 }
 
-func (f Fault) text() string { return "this Redis " + f.Found + ": " + f.Remedy }
+// FaultCodes name what may not fit.
+var FaultCodes = []string{"REDIS_VERSION", "REDIS_LAYOUT", "REDIS_EVICTS", "REDIS_FULL", "REDIS_REPLICA",
+	"REDIS_RIGHTS", "REDIS_NOT_DURABLE", "REDIS_DISK", "REDIS_REPLICAS", "REDIS_MEMORY"}
+
+// String says what does not fit, and what to do.
+func (f Fault) String() string { return "this Redis " + f.Found + ": " + f.Remedy }
 
 // Check refuses a Redis older than 7.0, which cannot number the events, and one
 // that would lose what was accepted: that evicts keys when its memory is full, or
@@ -32,9 +37,9 @@ func (s *Store) Check(ctx context.Context) error {
 	}
 	for _, f := range faults {
 		if f.Fatal {
-			return errors.New(f.text())
+			return errors.New(f.String())
 		}
-		s.Log.Warn("the store is not set up as it should be", "fault", f.text())
+		s.Log.Warn("the store is not set up as it should be", "fault", f.String())
 	}
 	if _, err := s.Remember(ctx, "layout", layout); err != nil {
 		return err
@@ -50,7 +55,7 @@ const layout = "7"
 func (s *Store) CheckLayout(ctx context.Context) error {
 	f, err := s.layoutFault(ctx)
 	if f != nil {
-		return errors.New(f.text())
+		return errors.New(f.String())
 	}
 	return err
 }
@@ -76,14 +81,36 @@ func (s *Store) layoutFault(ctx context.Context) (*Fault, error) {
 // Faults lists what does not fit about the Redis, the gravest first. Error:
 // ErrUnavailable.
 func (s *Store) Faults(ctx context.Context) ([]Fault, error) {
-	faults, err := s.faults(ctx)
-	if lacksRight(err) {
-		return []Fault{s.lacking(err.Error())}, nil
+	faults, err := s.Look(ctx)
+	if err == nil && !slices.ContainsFunc(faults, func(f Fault) bool { return f.Code == "REDIS_REPLICA" }) {
+		rights, failed := s.rightsFault(ctx)
+		if rights != nil {
+			faults = append(faults, *rights)
+			slices.SortStableFunc(faults, func(a, b Fault) int { return cmp.Compare(gravity(b), gravity(a)) })
+		}
+		if !errors.Is(failed, ErrUnavailable) && !errors.Is(failed, ErrFull) { // it takes no writes now
+			err = failed
+		}
 	}
-	return faults, err
+	switch {
+	case lacksRight(err):
+		return []Fault{s.lacking(err.Error())}, nil
+	case err != nil:
+		return nil, err
+	}
+	return faults, nil
 }
 
-func (s *Store) faults(ctx context.Context) ([]Fault, error) {
+func gravity(f Fault) int {
+	if f.Fatal {
+		return 1
+	}
+	return 0
+}
+
+// Look lists what may come to be while a process runs, at the cost of a handful of commands: all
+// of Faults but missing rights. Error: ErrUnavailable.
+func (s *Store) Look(ctx context.Context) ([]Fault, error) {
 	info := make(map[string]string)
 	for _, section := range []string{"server", "memory", "persistence", "replication"} {
 		fields, err := s.info(ctx, section)
@@ -117,10 +144,12 @@ func (s *Store) faults(ctx context.Context) ([]Fault, error) {
 	if info["role"] == "slave" {
 		faults = append(faults, Fault{"REDIS_REPLICA", true,
 			"is a replica, which takes no writes", "name its primary, or the Sentinels and their master_name"})
-	} else if rights, err := s.rightsFault(ctx); rights != nil {
-		faults = append(faults, *rights)
-	} else if err != nil && !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrFull) { // it takes no writes now
-		return nil, err
+	}
+	full := errors.Is(s.Ping(ctx), ErrFull)
+	if full {
+		faults = append(faults, Fault{"REDIS_FULL", false,
+			"is full, and new transactions are refused with 507; what was accepted goes on, and cancel and delete work",
+			"raise its maxmemory, or delete what ended badly"})
 	}
 	if info["aof_enabled"] == "0" {
 		faults = append(faults, Fault{"REDIS_NOT_DURABLE", false,
@@ -136,7 +165,7 @@ func (s *Store) faults(ctx context.Context) ([]Fault, error) {
 			fmt.Sprintf("has %d replica(s), and %d must confirm before anything is sent", has, s.Replicas),
 			"connect the replicas, or set SEQUENCER_REDIS_WAIT to less"})
 	}
-	if most, used := number("maxmemory"), number("used_memory"); most > 0 && used > most/10*9 {
+	if most, used := number("maxmemory"), number("used_memory"); !full && most > 0 && used > most/10*9 {
 		faults = append(faults, Fault{"REDIS_MEMORY", false,
 			fmt.Sprintf("uses %d MiB of the %d MiB that maxmemory allows", used>>20, most>>20),
 			"raise maxmemory, shorten SEQUENCER_RETENTION, or delete what ended badly"})

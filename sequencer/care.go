@@ -97,8 +97,12 @@ func (s *Sequencer) shortOf(a mina.Account) string {
 	case !a.Exists:
 		return "no node knows the account: fund it"
 	case a.Balance < least:
-		return fmt.Sprintf("it holds %s MINA, less than %s: fund it",
-			lifecycle.FormatMina(a.Balance), lifecycle.FormatMina(least))
+		locked := ""
+		if a.Locked > 0 {
+			locked = ", and " + lifecycle.FormatMina(a.Locked) + " that its timing still locks"
+		}
+		return fmt.Sprintf("it has %s MINA to spend%s, less than %s: fund it",
+			lifecycle.FormatMina(a.Balance), locked, lifecycle.FormatMina(least))
 	}
 	return ""
 }

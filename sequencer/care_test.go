@@ -60,23 +60,28 @@ func fund(w *harness.World, account string, nanomina int64) {
 }
 
 // TestLowBalance: a sender that cannot pay for long is given nothing, whether it
-// holds too little or nothing at all, and is back soon after it was funded.
+// holds too little or nothing at all, or may spend too little of what it holds, and is back soon
+// after it was funded.
 func TestLowBalance(t *testing.T) {
 	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
-	for name, funds := range map[string]uint64{"too little": 999_999_999, "nothing": 0} {
+	const million = 1_000_000_000_000_000
+	for name, a := range map[string]devnet.Account{
+		"too little": {Balance: 999_999_999}, "nothing": {}, "locked": {Balance: million, Locked: million - 50_000_000},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := harness.NewWith(t,
-					devnet.Config{FillRate: 1, Nodes: 2, Accounts: map[string]devnet.Account{devnet.Key(1): {Balance: funds}}},
+					devnet.Config{FillRate: 1, Nodes: 2, Accounts: map[string]devnet.Account{devnet.Key(1): a}},
 					carefulPolicy())
 				account, worker := w.Worker(1, devworker.Options{})
 				w.Start()
 				w.Start() // two share the watch
 				s := awaitSender(w, account, lifecycle.LowBalance, time.Minute)
 				if !s.Until.IsZero() || !strings.Contains(s.Detail, "less than 1: fund it") || s.Balance == nil ||
-					*s.Balance != funds {
+					*s.Balance != a.Balance-a.Locked ||
+					strings.Contains(s.Detail, "999999.95 that its timing still locks") != (a.Locked > 0) {
 					t.Errorf("the sender: %+v", s)
 				}
 				w.Post("q", "a")
@@ -113,7 +118,7 @@ func TestFundedInTime(t *testing.T) {
 		<-time.After(time.Minute) // until the chain is asked for the balance
 		w.Post("q", "b")
 		s := awaitSender(w, account, lifecycle.LowBalance, 2*time.Minute)
-		if s.Until.IsZero() || !strings.Contains(s.Detail, "holds 1 MINA, the fee is 2") {
+		if s.Until.IsZero() || !strings.Contains(s.Detail, "has 1 MINA to spend, the fee is 2") {
 			t.Errorf("the sender: %+v", s)
 		}
 		fund(w, account, 5_000_000_000)

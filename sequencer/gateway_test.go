@@ -13,6 +13,7 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
@@ -83,6 +84,11 @@ func TestGatewayTurnsAllAway(t *testing.T) {
 			t.Error(told.Summary)
 		}
 		harness.Until(w.Ctx, 8*time.Hour)
+		kept := p.Stalled()
+		x := kept[sequencer.CauseGateway]
+		if len(kept) != 1 || x.N != 1 || x.For < 7*time.Hour || !strings.Contains(x.Words, "413") {
+			t.Errorf("one waits for the gateway: %+v", kept)
+		}
 		shut.Store(false)
 		u := w.Await("u", lifecycle.Done, 3*time.Hour)
 		if u.Retries != 0 || u.Last().Fee != w.Policy.Fee || worker.Calls()[devworker.Prove] != 1 {

@@ -143,11 +143,16 @@ type Standing struct {
 	Longest    int  // the most that it has in flight of one queue
 	Live       bool // it may call workers and send
 	Recovering string
+	// Ahead is how far this process's clock is ahead of that of Redis, as its last cycle saw it.
+	Ahead time.Duration
 }
+
+// ClockSlack is how far two clocks may be apart before anything suffers.
+const ClockSlack = 5 * time.Second
 
 // Standing says how this process stands.
 func (s *Sequencer) Standing() Standing {
-	x := Standing{Live: s.live(), Recovering: s.Recovering()}
+	x := Standing{Live: s.live(), Recovering: s.Recovering(), Ahead: -time.Duration(s.skew.Load())}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.Claims = len(s.owners)

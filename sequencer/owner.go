@@ -32,7 +32,8 @@ type owner struct {
 	books   *books // of its ledger; nil of what is for Mina, or for one that is not known here
 
 	bound atomic.Bool // has a sender
-	shown shown       // what the others of its train see of it; under mu of s
+	stall atomic.Pointer[stall]
+	shown shown // what the others of its train see of it; under mu of s
 
 	// Of the goroutine that runs.
 	drive  *lifecycle.Drive
@@ -61,12 +62,18 @@ type word struct {
 func (s *Sequencer) newOwner(t *lifecycle.Transaction, local lifecycle.Local) *owner {
 	local.ReadAt = time.Now()
 	o := &owner{s: s, uid: t.UID, drive: lifecycle.NewDrive(t, local)}
-	o.bound.Store(t.Phase.Bound())
+	o.keeps(t)
 	o.books = s.books[t.Ledger]
 	if s.recovery.Lacks(t) {
 		o.drive.Stale() // see read
 	}
 	return o
+}
+
+// keeps notes what others may know of the record.
+func (o *owner) keeps(t *lifecycle.Transaction) {
+	o.bound.Store(t.Phase.Bound())
+	o.stall.Store(stallOf(t))
 }
 
 // own has o drive its transaction from now on, and bound, if it was bound just now, list it
@@ -271,7 +278,7 @@ func (o *owner) read(ctx context.Context) bool {
 		}
 		o.drive.Read(t, time.Now())
 		o.s.recovery.Stored(t, nil)
-		o.bound.Store(t.Phase.Bound())
+		o.keeps(t)
 		if !t.Phase.Bound() {
 			o.s.unlists(t.Queue, o.uid)
 		}
@@ -351,7 +358,7 @@ func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action
 func (o *owner) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 	s := o.s
 	s.recovery.Stored(t, step.Aside.Bytes)
-	o.bound.Store(t.Phase.Bound())
+	o.keeps(t)
 	o.settled(before, t) // before those behind it may be
 	if before.Phase.Bound() && !t.Phase.Bound() {
 		s.unlists(t.Queue, t.UID)

@@ -9,6 +9,7 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
@@ -30,7 +31,7 @@ func TestNetworkStops(t *testing.T) {
 			}
 		}
 		takes(`["After_slot_tx_end"]`)
-		w.Start()
+		p := w.Start()
 		const many = 6
 		for n := range many {
 			w.Post(fmt.Sprint("q", n), fmt.Sprint("t", n))
@@ -42,6 +43,11 @@ func TestNetworkStops(t *testing.T) {
 		proofs := worker.Calls()[devworker.Prove] + other.Calls()[devworker.Prove]
 		if proofs != 1 || worker.Calls()[devworker.Resign]+other.Calls()[devworker.Resign] == 0 {
 			t.Errorf("%d proofs, %v", proofs, worker.Calls())
+		}
+		told := p.Stalled()
+		if x := told[sequencer.CauseNetwork]; len(told) != 1 || x.N != 1 || x.For < 11*time.Hour || x.For > 12*time.Hour ||
+			!strings.Contains(x.Words, "After_slot_tx_end") {
+			t.Errorf("one waits for the network since it stopped: %+v", told)
 		}
 		first := w.Get("t0").Sender
 		for _, of := range []string{account, beside} {
@@ -57,6 +63,9 @@ func TestNetworkStops(t *testing.T) {
 			if last := done.Last(); done.Retries != 0 || last.Fee != w.Policy.Fee {
 				t.Errorf("%s: %d retries, and %d paid", done.UID, done.Retries, last.Fee)
 			}
+		}
+		if told := p.Stalled(); len(told) != 0 {
+			t.Errorf("all is done: %+v", told)
 		}
 		if all := worker.Calls()[devworker.Prove] + other.Calls()[devworker.Prove]; all != many {
 			t.Errorf("%d proofs for %d", all, many)

@@ -212,7 +212,7 @@ func callWebhooks(t *testing.T, c *client.Client) {
 	t.Helper()
 	ctx := t.Context()
 	n := client.NewWebhook{ID: "e", URL: "https://127.0.0.1/hook?key=hush", Queues: []string{"q*"}, States: []client.State{client.Done}}
-	if w := must(c.AddWebhook(ctx, n))(t); w.Secret == "" || !w.Enabled || w.URL != "https://127.0.0.1/hook" || len(w.Queues) != 1 || w.States[0] != client.Done {
+	if w := must(c.AddWebhook(ctx, n))(t); w.Secret == "" || !w.Enabled || w.URL != "https://127.0.0.1/…" || len(w.Queues) != 1 || w.States[0] != client.Done {
 		t.Errorf("added %+v", w)
 	}
 	if _, err := c.AddWebhook(ctx, n); !errors.Is(err, client.WebhookExists) {

@@ -82,7 +82,7 @@ func newService(tb testing.TB) *service {
 	s := &service{TB: tb, store: store, senders: senders.New(store, r), pipes: &pipes{conns: make(chan net.Conn)}}
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: control{store}, BatchItems: 1000,
-		Webhooks: webhooks.New(webhooks.Options{Store: store, Process: "p", Render: api.Webhook}),
+		Webhooks: webhooks.New(webhooks.Options{Store: store, Process: "p", Render: api.Webhook()}),
 		ValidKey: func(key string) error {
 			if !strings.HasPrefix(key, "B62") {
 				return errors.New("no key")

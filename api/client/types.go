@@ -210,7 +210,7 @@ type Sender struct {
 	Queue     string    `json:"queue"`
 	Retries   int       `json:"retries"`
 	Nonce     *uint32   `json:"nonce"`          // nil if it is not known
-	Balance   *uint64   `json:"balance,string"` // in nanomina; nil if it is not known
+	Balance   *uint64   `json:"balance,string"` // that it may spend, in nanomina; nil if it is not known
 	Available bool      `json:"available"`
 	Reason    string    `json:"reason"` // why it is not
 	Detail    string    `json:"detail"`
@@ -253,6 +253,7 @@ type Readiness struct {
 	Chain   Part `json:"chain"`
 	Senders Part `json:"senders"`
 	Ledgers Part `json:"ledgers"`
+	Clock   Part `json:"clock"`
 }
 
 // A Part is one thing that has to work.

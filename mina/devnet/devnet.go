@@ -49,6 +49,7 @@ const (
 // An Account is the state of an account at genesis; State may be empty.
 type Account struct {
 	Balance uint64 // nanomina
+	Locked  uint64 // nanomina of them that it may not spend: a vesting that does not begin
 	Nonce   uint32
 	State   []string // app state as decimal field elements
 }
@@ -151,7 +152,7 @@ func New(c Config) (*Network, error) {
 		if len(a.State) > c.StateFields {
 			return nil, fmt.Errorf("devnet: account %s has more than %d state fields", key, c.StateFields)
 		}
-		genesis[key] = &account{nonce: a.Nonce, balance: a.Balance}
+		genesis[key] = &account{nonce: a.Nonce, balance: a.Balance, locked: a.Locked}
 		if len(a.State) > 0 {
 			genesis[key].zkapp = &zkappState{fields: slices.Clone(a.State)}
 		}
@@ -334,7 +335,7 @@ func (n *Network) Account(publicKey string) (Account, bool) {
 	if a == nil {
 		return Account{}, false
 	}
-	out := Account{Balance: a.balance, Nonce: a.nonce}
+	out := Account{Balance: a.balance, Locked: a.locked, Nonce: a.nonce}
 	for i := range n.config.StateFields {
 		out.State = append(out.State, a.field(i))
 	}

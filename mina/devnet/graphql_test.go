@@ -152,13 +152,14 @@ func TestO1jsQueries(t *testing.T) {
 		c.Genesis = genesis
 		c.SlotTime = 90 * time.Second
 		c.Accounts[devnet.Key(1)] = devnet.Account{Balance: 7, State: []string{"11"}}
+		c.Accounts[devnet.Key(2)] = devnet.Account{Balance: 7, Locked: 5}
 	})
 	n.FailNext("", 1, "Account_app_state_0_precondition_unsatisfied")
 	sent := ask(t, n.Node(0), o1jsSend(t, build(t, plan(0, 5))), nil)
 	n.MakeBlock()
 	account := func(key string) string {
 		return `{ account(publicKey: "` + key + `", token: "wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf") {
-    publicKey token nonce balance { total } tokenSymbol receiptChainHash
+    publicKey token nonce balance { total liquid locked } tokenSymbol receiptChainHash
     timing { initialMinimumBalance cliffTime cliffAmount vestingPeriod vestingIncrement }
     permissions { editState access send receive setDelegate setPermissions setVerificationKey { auth txnVersion } setZkappUri
       editActionState setTokenSymbol incrementNonce setVotingFor setTiming }
@@ -175,6 +176,10 @@ func TestO1jsQueries(t *testing.T) {
 		{"permissions", account(devnet.Key(0)), []any{"account", "permissions", "setVerificationKey"}, map[string]any{"auth": "Signature", "txnVersion": "3"}},
 		{"zkApp account", account(devnet.Key(1)), []any{"account", "zkappState"}, []any{"11", "0", "0", "0", "0", "0", "0", "0"}},
 		{"balance", account(devnet.Key(1)), []any{"account", "balance", "total"}, "7"},
+		{"locked", account(devnet.Key(2)), []any{"account", "balance"}, map[string]any{"total": "7", "liquid": "2", "locked": "5"}},
+		{"timing", account(devnet.Key(2)), []any{"account", "timing"}, map[string]any{"initialMinimumBalance": "5",
+			"cliffTime": "4294967295", "cliffAmount": "5", "vestingPeriod": "1", "vestingIncrement": "0"}},
+		{"no timing", account(devnet.Key(1)), []any{"account", "timing", "cliffTime"}, nil},
 		{"no account", account(devnet.Key(60)), []any{"account"}, nil},
 		{"last block", `{ bestChain(maxLength: 1) { protocolState {
 			blockchainState { snarkedLedgerHash stagedLedgerHash date utcDate stagedLedgerProofEmitted } previousStateHash

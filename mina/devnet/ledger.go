@@ -23,11 +23,15 @@ type Failure struct {
 type account struct {
 	nonce   uint32
 	balance uint64
+	locked  uint64 // of the balance, however little there is left of it
 	// zkapp is nil for an account that no command has given any state.
 	zkapp       *zkappState
 	tokenSymbol string
 	permissions map[string]any // those that differ from a new account's
 }
+
+// liquid is what of a may be spent.
+func (a *account) liquid() uint64 { return a.balance - min(a.balance, a.locked) }
 
 type zkappState struct {
 	fields  []string
@@ -191,7 +195,7 @@ type moment struct {
 // that cannot do that is not included at all.
 func (v *view) payFee(c *command, at moment) bool {
 	payer := v.get(c.Payer)
-	if payer == nil || payer.nonce != c.Nonce || payer.balance < c.cost() || c.ValidUntil < at.slot {
+	if payer == nil || payer.nonce != c.Nonce || payer.liquid() < c.cost() || c.ValidUntil < at.slot {
 		return false
 	}
 	after := *payer
@@ -324,6 +328,9 @@ func (u *update) applied(a *account) (after *account, reasons []string) {
 	if u.negative {
 		if u.change > next.balance {
 			return &next, []string{"Overflow"}
+		}
+		if u.change > next.liquid() {
+			return &next, []string{"Source_minimum_balance_violation"}
 		}
 		next.balance -= u.change
 	} else {

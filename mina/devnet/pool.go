@@ -54,7 +54,7 @@ func (p *pool) add(c *command, payer *account, slot uint32) refusal {
 	if c.Nonce < next {
 		return p.replace(c, queue, int(c.Nonce-payer.nonce), payer)
 	}
-	if cost, overflow := total(queue); overflow || !affordable(cost, c, payer.balance) {
+	if cost, overflow := total(queue); overflow || !affordable(cost, c, payer.liquid()) {
 		return insufficientFunds
 	}
 	p.queues[c.Payer] = append(queue, c)
@@ -72,14 +72,14 @@ func (p *pool) replace(c *command, queue []*command, i int, payer *account) refu
 	raise := c.Fee - old.Fee
 	next := slices.Clone(queue[:i])
 	cost, overflow := total(next)
-	if overflow || !affordable(cost, c, payer.balance) {
+	if overflow || !affordable(cost, c, payer.liquid()) {
 		return insufficientFunds
 	}
 	next = append(next, c)
 	cost += c.cost()
 	broken := false
 	for _, later := range queue[i+1:] {
-		if !broken && affordable(cost, later, payer.balance) {
+		if !broken && affordable(cost, later, payer.liquid()) {
 			next = append(next, later)
 			cost += later.cost()
 			continue
@@ -176,7 +176,7 @@ func (p *pool) revalidate(payer string, a *account) {
 	}
 	end := start
 	var cost uint64
-	for end < len(queue) && queue[end].Nonce-a.nonce == uint32(end-start) && affordable(cost, queue[end], a.balance) {
+	for end < len(queue) && queue[end].Nonce-a.nonce == uint32(end-start) && affordable(cost, queue[end], a.liquid()) {
 		cost += queue[end].cost()
 		end++
 	}

@@ -244,6 +244,25 @@ func TestPoolRevalidation(t *testing.T) {
 			t.Errorf("pool (-want +got):\n%s", diff)
 		}
 	})
+	t.Run("what is locked pays for nothing", func(t *testing.T) {
+		t.Parallel()
+		n := network(t, func(c *devnet.Config) {
+			c.Accounts[devnet.Key(0)] = devnet.Account{Balance: 1000e9, Locked: 950e9, Nonce: 5}
+		})
+		priced := func(nonce uint32, fee uint64) devnet.Plan {
+			return with(plan(0, nonce), func(p *devnet.Plan) { p.Fee = fee })
+		}
+		if _, why := send(t, n.Node(0), build(t, priced(5, 50e9+1))); !strings.Contains(why, `["Insufficient_funds"]`) {
+			t.Errorf("a fee beyond what is free: %q", why)
+		}
+		mustSend(t, n.Node(0), with(priced(5, 30e9), func(p *devnet.Plan) {
+			p.Updates = []devnet.Update{{Account: devnet.Key(0), BalanceChange: -30e9}, {Account: devnet.Key(1), BalanceChange: 30e9}}
+		}))
+		n.MakeBlock()
+		if a, _ := n.Account(devnet.Key(0)); a.Balance != 970e9 || a.Nonce != 6 {
+			t.Errorf("of 50 it may spend 30 are gone for the fee, and 30 more were asked for: %+v", a)
+		}
+	})
 	t.Run("falling balance cuts the tail", func(t *testing.T) {
 		t.Parallel()
 		n := network(t, func(c *devnet.Config) { c.MaxZkapps = 1 })

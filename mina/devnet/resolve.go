@@ -253,7 +253,7 @@ func (r *accountResolver) Nonce() *text             { return new(decimal(r.a.non
 func (r *accountResolver) InferredNonce() *text     { return new(decimal(r.inferred)) }
 func (r *accountResolver) Balance() balanceResolver { return balanceResolver{r} }
 func (r *accountResolver) TokenSymbol() *string     { return &r.a.tokenSymbol }
-func (r *accountResolver) Timing() timingResolver   { return timingResolver{} }
+func (r *accountResolver) Timing() timingResolver   { return timingResolver{r.a.locked} }
 func (r *accountResolver) Permissions() *permissionsResolver {
 	return &permissionsResolver{r.a.permissions}
 }
@@ -314,19 +314,27 @@ type balanceResolver struct{ r *accountResolver }
 
 func (b balanceResolver) Total() text       { return decimal(b.r.a.balance) }
 func (b balanceResolver) Unknown() text     { return b.Total() }
-func (b balanceResolver) Liquid() *text     { return new(b.Total()) }
-func (b balanceResolver) Locked() *text     { return new(text("0")) }
+func (b balanceResolver) Liquid() *text     { return new(decimal(b.r.a.liquid())) }
+func (b balanceResolver) Locked() *text     { return new(decimal(b.r.a.balance - b.r.a.liquid())) }
 func (b balanceResolver) BlockHeight() text { return decimal(b.r.tip.height) }
 func (b balanceResolver) StateHash() *text  { return new(text(b.r.tip.hash)) }
 
-// timingResolver is that of an account without vesting.
-type timingResolver struct{}
+// timingResolver is that of an account without vesting, or of one whose vesting begins in the last
+// slot there is.
+type timingResolver struct{ locked uint64 }
 
-func (timingResolver) InitialMinimumBalance() *text { return nil }
-func (timingResolver) CliffTime() *text             { return nil }
-func (timingResolver) CliffAmount() *text           { return nil }
-func (timingResolver) VestingPeriod() *text         { return nil }
-func (timingResolver) VestingIncrement() *text      { return nil }
+func (t timingResolver) of(n uint64) *text {
+	if t.locked == 0 {
+		return nil
+	}
+	return new(decimal(n))
+}
+
+func (t timingResolver) InitialMinimumBalance() *text { return t.of(t.locked) }
+func (t timingResolver) CliffTime() *text             { return t.of(math.MaxUint32) }
+func (t timingResolver) CliffAmount() *text           { return t.of(t.locked) }
+func (t timingResolver) VestingPeriod() *text         { return t.of(1) }
+func (t timingResolver) VestingIncrement() *text      { return t.of(0) }
 
 // permissionsResolver answers what an update has set, else a new account's.
 type permissionsResolver struct{ given map[string]any }

@@ -13,7 +13,6 @@ package local
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -97,10 +96,10 @@ func (w *Workers) Run(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return nil
 	case err != nil:
-		return fmt.Errorf("local workers: %w", err)
+		return unusable(err)
 	}
 	if err := w.records.open(); err != nil {
-		return fmt.Errorf("local workers: %w", err)
+		return unusable(err)
 	}
 	w.starter = newStarter()
 	defer w.starter.stop()

@@ -48,12 +48,29 @@ func (r records) file(account string) string {
 	return filepath.Join(r.dir, account+"."+strconv.Itoa(os.Getpid())+".json")
 }
 
-// open makes the folder. Nobody else may write to it: what it says is killed.
+// open makes the folder, and tries whether it can be written to: a worker that is not noted is not
+// started. Nobody else may write to it: what it says is killed.
 func (r records) open() error {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return fmt.Errorf("the folder of records: %w", err)
 	}
-	return r.check()
+	if err := r.check(); err != nil {
+		return err
+	}
+	try, err := os.CreateTemp(r.dir, "try-*")
+	if err != nil {
+		return fmt.Errorf("the folder of records: %w", err)
+	}
+	_ = try.Close()
+	_ = os.Remove(try.Name())
+	return nil
+}
+
+// unusable says what to do where no records can be kept.
+func unusable(err error) error {
+	return fmt.Errorf("workers that are commands are not started, for it cannot be noted which run: %w: set "+
+		"SEQUENCER_STATE_DIR to a folder that this user can write to and nobody else can; where the root file system "+
+		"is read-only, mount a volume for it", err)
 }
 
 func (r records) check() error {

@@ -10,7 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
+	"time"
 )
 
 // bystander is a process that only the end of the test may end.
@@ -105,5 +108,28 @@ func TestRecordsOfOthers(t *testing.T) {
 	if err := (records{filepath.Join(r.dir, "absent")}).endLeftOvers(t.Context(),
 		slog.New(slog.DiscardHandler)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNoPlaceForRecords: where it cannot be noted what runs, the start fails, and says which setting
+// it is and what to do: also where the folder is there, and cannot be written to.
+func TestNoPlaceForRecords(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dirs := map[string]string{"cannot be made": filepath.Join(file, "workers"), "is no folder": file}
+	if runtime.GOOS == "linux" {
+		dirs["cannot be written to"] = "/proc/self" // by nobody
+	}
+	for name, dir := range dirs {
+		w := New(Options{Commands: []Command{{Account: "B62a", Args: []string{os.Args[0]}}}, Dir: dir})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // if it starts all the same
+		err := w.Run(ctx)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), "set SEQUENCER_STATE_DIR to a folder") || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -129,7 +129,7 @@ func (v *View) nonce(fee uint64) (uint32, Step, bool) {
 		return 0, v.broke("Fee_payer_account_not_found",
 			"no node knows the account "+v.Txn.Sender+"; fund it"), false
 	case account.Balance < fee:
-		return 0, v.broke("Insufficient_funds", fmt.Sprintf("%s holds %s MINA, the fee is %s",
+		return 0, v.broke("Insufficient_funds", fmt.Sprintf("%s has %s MINA to spend, the fee is %s",
 			v.Txn.Sender, FormatMina(account.Balance), FormatMina(fee))), false
 	case next != nil && account.Nonce > *next:
 		return 0, v.deferred(deferral{Error{Code: string(StoppedNonce), Message: fmt.Sprintf(

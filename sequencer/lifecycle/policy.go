@@ -36,7 +36,7 @@ type Policy struct {
 	Retention       time.Duration
 	RetentionFailed time.Duration // of FAILED and UNRESOLVED; 0 is for ever
 	BalanceInterval time.Duration // between two looks at the senders' accounts; 0 looks at none
-	MinBalance      uint64        // what a sender must hold to be used, nanomina; Fee at least
+	MinBalance      uint64        // what a sender must have to spend to be used, nanomina; Fee at least
 	// The most that attempts may cost in a day (UTC), by sender and for all
 	// together, in nanomina; 0 for no limit.
 	FeeLimitSender, FeeLimit uint64

@@ -38,7 +38,7 @@ type AccountTold struct {
 	Account string
 	Exists  bool
 	Nonce   uint32
-	Balance uint64
+	Balance uint64 // what it may spend
 	Lost    string
 }
 

@@ -217,7 +217,7 @@ func TestErrors(t *testing.T) {
 	wordless.Fault = FaultLost
 	for name, c := range map[string]sample{
 		"too little": {"", txn(PhaseDispatching), plan(holds(7, mina(1))),
-			"Insufficient_funds: B62a holds 1 MINA, the fee is 2"},
+			"Insufficient_funds: B62a has 1 MINA to spend, the fee is 2"},
 		"a stranger": {"", txn(PhaseDispatching), plan(holds(9, mina(3))),
 			"STOPPED_NONCE: the account's nonce on the chain is 9, ours is 7: somebody else uses it"},
 		"behind": {"", txn(PhaseDispatching), plan(holds(5, mina(3)), landedAt(6)),

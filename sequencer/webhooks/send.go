@@ -154,8 +154,16 @@ func checkURL(text string, private bool) string {
 	return ""
 }
 
-// ShownURL is an address without its query, in which secrets are often kept.
+// ShownURL is an address without its path and its query, in which secrets are often kept: an ellipsis
+// stands for them.
 func ShownURL(text string) string {
-	shown, _, _ := strings.Cut(text, "?")
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return "…"
+	}
+	shown := u.Scheme + "://" + u.Host
+	if strings.Trim(u.Path, "/")+u.RawQuery != "" {
+		shown += "/…"
+	}
 	return shown
 }

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// b0663a983d0b8a644fa3aaa12eaf340046e660e62c4c158491089eee50a1cb9d
+// a0ce5729e932b7c7116573970b19b247e0882ff513c6d3579ccc5db71319388f
 
 export interface paths {
     "/api/v1/fees": {
@@ -317,7 +317,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The service works */
+        /**
+         * The service works
+         * @description Needs no key. Addresses of the service's own network stand in it only for a key that is for all queues, or where no keys are needed.
+         */
         get: operations["getReadiness"];
         put?: never;
         post?: never;
@@ -900,6 +903,7 @@ export interface components {
          */
         Error: {
             code: string;
+            /** @description For a key of some queues, addresses of the service's own network are hidden in it. */
             message: string;
             exception: components["schemas"]["Text"];
         } | null;
@@ -1250,7 +1254,7 @@ export interface components {
             retries: number;
             /** @description The next one. */
             nonce: number | null;
-            /** @description In nanomina, as last seen. */
+            /** @description In nanomina, what it may spend (Mina's liquid balance), as last seen. */
             balance: string | null;
             available: boolean;
             /**
@@ -1310,6 +1314,8 @@ export interface components {
             chain: components["schemas"]["Part"];
             senders: components["schemas"]["Part"];
             ledgers: components["schemas"]["Part"];
+            /** @description The clock of the process that answers, beside that of the store. */
+            clock: components["schemas"]["Part"];
         };
         Part: {
             ok: boolean;
@@ -1909,7 +1915,7 @@ export interface components {
         /**
          * @example {
          *       "id": "billing",
-         *       "url": "https://hooks.example/mina",
+         *       "url": "https://hooks.example/…",
          *       "types": null,
          *       "queues": [
          *         "plan-*"
@@ -1935,7 +1941,7 @@ export interface components {
          */
         Webhook: {
             id: components["schemas"]["WebhookId"];
-            /** @description Without its query, in which secrets are often kept. */
+            /** @description Without its path and its query, in which secrets are often kept: an ellipsis stands for them. */
             url: string;
             /** @description Only events of transactions of these types; null for all events. */
             types: string[] | null;
@@ -1972,7 +1978,7 @@ export interface components {
         };
         WebhookWithSecret: {
             id: components["schemas"]["WebhookId"];
-            /** @description Without its query, in which secrets are often kept. */
+            /** @description Without its path and its query, in which secrets are often kept: an ellipsis stands for them. */
             url: string;
             /** @description Only events of transactions of these types; null for all events. */
             types: string[] | null;

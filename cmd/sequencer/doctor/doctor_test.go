@@ -160,7 +160,7 @@ func TestDoctor(t *testing.T) {
 		{"Redis is away", func(c *clinic) { c.env["SEQUENCER_REDIS_URL"] = "redis://127.0.0.1:1" }, nil, []string{"problem REDIS_AWAY"}},
 		{"a Redis that evicts", redisWith("maxmemory 100mb", "maxmemory-policy allkeys-lru"), nil, []string{"problem REDIS_EVICTS"}},
 		{"a Redis that forgets", redisWith("appendonly no"), nil, []string{"problem REDIS_NOT_DURABLE"}},
-		{"a Redis that is full", redisWith("maxmemory 1000000"), nil, []string{"problem REDIS_MEMORY"}},
+		{"a Redis that is full", redisWith("maxmemory 1000000"), nil, []string{"problem REDIS_FULL"}},
 		{"a replica", redisWith("replicaof 127.0.0.1 1"), nil, []string{"problem REDIS_REPLICA", "problem REDIS_WRITES"}},
 		{"a Redis with a password", func(c *clinic) {
 			server := redistest.Start(c.T)

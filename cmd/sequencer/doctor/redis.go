@@ -12,10 +12,8 @@ import (
 	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer"
 )
-
-// clockSlack is how far two clocks may be apart before anything suffers.
-const clockSlack = 5 * time.Second
 
 // redis looks at the store, and returns the senders that it knows.
 func (d *doctor) redis(ctx context.Context) []settings.Sender {
@@ -42,8 +40,7 @@ func (d *doctor) redis(ctx context.Context) []settings.Sender {
 		d.problem(f.Code, where, f.Found, f.Remedy)
 	}
 	switch err = store.Ping(ctx); {
-	case errors.Is(err, queues.ErrFull):
-		d.problem("REDIS_MEMORY", where, "it is full and takes no writes", "raise maxmemory, shorten SEQUENCER_RETENTION, or delete what ended badly")
+	case errors.Is(err, queues.ErrFull): // which is one of the faults
 	case err != nil:
 		d.problem("REDIS_WRITES", where, "it takes no writes: "+err.Error(), "see its log")
 	case len(faults) == 0:
@@ -73,7 +70,7 @@ func (d *doctor) redisClock(ctx context.Context, client redis.UniversalClient, w
 // precision, with ours.
 func (d *doctor) clock(check, where string, told, before, after time.Time, precision time.Duration) {
 	apart := max(told.Sub(after), before.Sub(told)-precision)
-	if apart <= clockSlack {
+	if apart <= sequencer.ClockSlack {
 		d.ok(check, where, "its clock and this machine's agree")
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"mina-sequencer/api"
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer"
 )
 
 const (
@@ -34,20 +35,24 @@ func (s *Service) ready(ctx context.Context, full bool) api.Readiness {
 		close(polled)
 	}
 	switch err := s.store.Ping(ctx); {
-	case errors.Is(err, queues.ErrFull): // for every process alike, and what is there goes on
-		r.Store.Detail = "Redis is full: new transactions are refused (507) until there is room. " +
-			"Raise its maxmemory, or delete what ended badly"
-	case err != nil:
+	case err != nil && !errors.Is(err, queues.ErrFull):
 		r.Store = api.Part{Detail: err.Error()}
-	case s.sequencer.Recovering() != "":
-		r.Store.Detail = "nothing is bound or sent: " + s.sequencer.Recovering()
+	default: // what is wrong with it is so for every process alike, and what is there goes on
+		if full || err != nil {
+			s.storeWatch.look(rest)
+		}
+		r.Store.Detail = s.storeWatch.said()
 	}
-	r.Senders = s.sendersReady(rest)
+	if why := s.sequencer.Recovering(); r.Store.OK && why != "" {
+		r.Store.Detail = strings.TrimSuffix("nothing is bound or sent: "+why+"; "+r.Store.Detail, "; ")
+	}
+	r.Senders, r.Clock = s.sendersReady(rest), clockReady(s.sequencer.Standing().Ahead)
 	select {
 	case <-polled:
 	case <-rest.Done():
 	}
 	r.Chain = s.chainReady(s.chain.Chain(), full)
+	r.Chain.Detail = strings.Join(append([]string{r.Chain.Detail}, stalledWords(s.sequencer.Stalled(), s.sequencer.Now())...), "; ")
 	return r
 }
 
@@ -76,6 +81,39 @@ func (s *Service) chainReady(c mina.Chain, asked bool) api.Part {
 	default:
 		return api.Part{Detail: "no quorum of synced Mina nodes"}
 	}
+}
+
+// stalledWords say what waits for the network, a gateway or the nodes, since when, and what to do. It is
+// no reason to take a process out: another one sends no better.
+func stalledWords(all map[string]sequencer.Stall, now time.Time) (words []string) {
+	for _, cause := range sequencer.Causes {
+		x, is := all[cause]
+		if !is {
+			continue
+		}
+		why := map[string]string{
+			sequencer.CauseNetwork: "the network takes nothing from anybody, see when it goes on",
+			sequencer.CauseGateway: "something in front of the nodes turns them away, see to that",
+			sequencer.CauseNodes:   "the nodes do not answer, see to them",
+		}[cause]
+		words = append(words, fmt.Sprintf("%d signed transaction(s) of this process get to no node, the first since %s: %s (%s)",
+			x.N, now.Add(-x.For).UTC().Format("2006-01-02 15:04Z"), why, x.Words))
+	}
+	return words
+}
+
+// clockReady judges how far our clock is ahead of that of Redis. What all processes share goes by that
+// one; by ours goes whether a node's tip is old.
+func clockReady(ahead time.Duration) api.Part {
+	way := "ahead of"
+	if ahead < 0 {
+		way = "behind"
+	}
+	if ahead.Abs() <= sequencer.ClockSlack {
+		return api.Part{OK: true, Detail: "it agrees with that of Redis"}
+	}
+	return api.Part{Detail: fmt.Sprintf("the clock of this process is %s %s that of Redis: set both by NTP",
+		ahead.Abs().Round(time.Second), way)}
 }
 
 func (s *Service) sendersReady(ctx context.Context) api.Part {

@@ -1,18 +1,22 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"mina-sequencer/api"
 	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues/redistest"
+	"mina-sequencer/sequencer"
 )
 
 // TestReadyzBesideHangingNodes: whoever asks whether the process serves waits for no Mina
@@ -53,14 +57,35 @@ func TestReadyzBesideHangingNodes(t *testing.T) {
 }
 
 // TestReadyzOfFullStore: a Redis that is full is so for every process, and people have to come in to
-// cancel and delete: no balancer is to take them all out.
+// cancel and delete, which they can: no balancer is to take them all out.
 func TestReadyzOfFullStore(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	s := wired(t, map[string]string{"SEQUENCER_REDIS_URL": "redis://" + server.Addr,
 		"SEQUENCER_MINA_URL": "http://127.0.0.1:1/graphql"})
+	ask := func(method, path, body string, status int) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(method, "http://127.0.0.1/api/v1/transactions"+path, strings.NewReader(body))
+		if body != "" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		if s.handler.ServeHTTP(w, r); w.Code != status {
+			t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
+		}
+	}
+	one := `{"uid": "a", "queue": "q", "type": "CREATE_CLAIM_VOTING_ACCOUNT",
+		"data": {"claimUid": "0123456789abcdef0123456789abcdef", "strategy": {"requiredVotes": 3, "requiredPositives": 2}}}`
+	ask("POST", "", one, http.StatusAccepted)
 	if err := server.Client.ConfigSet(t.Context(), "maxmemory", "100kb").Err(); err != nil {
 		t.Fatal(err)
+	}
+	ask("POST", "", one, http.StatusOK)
+	ask("POST", "", strings.Replace(one, `"a"`, `"b"`, 1), http.StatusInsufficientStorage)
+	ask("POST", "/a/cancel", "", http.StatusOK)
+	ask("DELETE", "/a", "", http.StatusNoContent)
+	if got := s.storeWatch.faults(); len(got) > 0 {
+		t.Errorf("nobody has looked, and this is known: %v", got)
 	}
 	if r := s.ready(t.Context(), false); !r.Store.OK || !strings.Contains(r.Store.Detail, "full") {
 		t.Errorf("a full store: %+v", r.Store)
@@ -94,6 +119,11 @@ func TestReadyzAsksForAll(t *testing.T) {
 // wired returns a service on an embedded Redis that is not run.
 func wired(t *testing.T, env map[string]string) *Service {
 	t.Helper()
+	return wiredTo(t, slog.DiscardHandler, env)
+}
+
+func wiredTo(t *testing.T, log slog.Handler, env map[string]string) *Service {
+	t.Helper()
 	cfg, _, err := settings.Load(t.Context(), env)
 	if err != nil {
 		t.Fatal(err)
@@ -103,9 +133,74 @@ func wired(t *testing.T, env map[string]string) *Service {
 		t.Fatal(err)
 	}
 	t.Cleanup(disconnect)
-	s, err := New(Options{Settings: cfg, Redis: client, Log: slog.New(slog.DiscardHandler)})
+	s, err := New(Options{Settings: cfg, Redis: client, Log: slog.New(log)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// TestReadyzOfClock: a process whose clock is not that of Redis says so, and by how much, to who asks
+// for all and to Prometheus.
+func TestReadyzOfClock(t *testing.T) {
+	t.Parallel()
+	mini := redistest.Mini(t)
+	mini.Server.SetTime(time.Now().Add(-10 * time.Minute))
+	cfg, _, err := settings.Load(t.Context(), map[string]string{"SEQUENCER_MINA_URL": "http://127.0.0.1:1/graphql"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Options{Settings: cfg, Redis: mini.Client, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := s.ready(t.Context(), false); !r.Clock.OK {
+		t.Errorf("before anything is known: %+v", r.Clock)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = s.sequencer.Run(ctx) }()
+	for s.sequencer.Standing().Ahead == 0 {
+		<-time.After(time.Millisecond)
+	}
+	r := s.ready(t.Context(), true)
+	if r.Clock.OK || !strings.Contains(r.Clock.Detail, "10m0s ahead of that of Redis: set both by NTP") {
+		t.Errorf("ten minutes off: %+v", r.Clock)
+	}
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/metrics", nil))
+	if !regexp.MustCompile(`(?m)^sequencer_clock_ahead_seconds (600|599\.9|60\d\.)`).MatchString(w.Body.String()) {
+		t.Error("Prometheus is not told")
+	}
+	cancel()
+	<-ended
+	for ahead, ok := range map[time.Duration]bool{0: true, sequencer.ClockSlack: true, -sequencer.ClockSlack: true,
+		sequencer.ClockSlack + 1: false, -sequencer.ClockSlack - 1: false} {
+		if clockReady(ahead).OK != ok {
+			t.Errorf("%s ahead: %v", ahead, !ok)
+		}
+	}
+}
+
+// TestStalledWords: whoever asks whether all is ready is told what waits for the network or a gateway,
+// since when, in whose words, and what to do.
+func TestStalledWords(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 9, 3, 12, 0, 0, 0, time.UTC)
+	got := stalledWords(map[string]sequencer.Stall{
+		sequencer.CauseGateway: {N: 3, For: 90 * time.Minute, Words: "HTTP 413"},
+		sequencer.CauseNetwork: {N: 1, For: 2 * time.Hour, Words: "After_slot_tx_end"},
+	}, now)
+	want := []string{"1 signed transaction(s) of this process get to no node, the first since 2026-09-03 10:00Z: the network takes nothing",
+		"3 signed transaction(s) of this process get to no node, the first since 2026-09-03 10:30Z: something in front"}
+	if len(got) != 2 || !strings.HasPrefix(got[0], want[0]) || !strings.HasPrefix(got[1], want[1]) ||
+		!strings.HasSuffix(got[0], "see when it goes on (After_slot_tx_end)") || !strings.HasSuffix(got[1], "see to that (HTTP 413)") {
+		t.Errorf("%q", got)
+	}
+	if got := stalledWords(nil, now); got != nil {
+		t.Errorf("of nothing: %q", got)
+	}
+	if len(sequencer.Causes) != len(stalledWords(map[string]sequencer.Stall{"network": {}, "gateway": {}, "nodes": {}}, now)) {
+		t.Error("a cause without words")
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,15 +31,16 @@ import (
 // A Service is everything that one process runs, wired together. It is started once, then run
 // once.
 type Service struct {
-	cfg       settings.Config
-	log       *slog.Logger
-	store     *queues.Store
-	senders   *senders.Pool
-	chain     *mina.Tracker
-	sequencer *sequencer.Sequencer
-	local     *local.Workers
-	webhooks  *webhooks.Service
-	workers   *dispatcher.Client
+	cfg        settings.Config
+	log        *slog.Logger
+	store      *queues.Store
+	storeWatch *storeWatch
+	senders    *senders.Pool
+	chain      *mina.Tracker
+	sequencer  *sequencer.Sequencer
+	local      *local.Workers
+	webhooks   *webhooks.Service
+	workers    *dispatcher.Client
 	// showLedgers replaces what the ledgers are shown of us.
 	showLedgers func(auth string) error
 	keys        *api.Keyring
@@ -101,6 +104,10 @@ func New(p Options) (*Service, error) {
 		return nil, fmt.Errorf("SEQUENCER_TLS_CERT: %w", err)
 	}
 	s := &Service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children, workers: workers, showLedgers: showLedgers}
+	s.storeWatch = &storeWatch{log: log}
+	if cfg.Redis.URL.Options() != nil {
+		s.storeWatch.store = store
+	}
 	s.chain = mina.NewTracker(mina.TrackerOptions{
 		Nodes: nodes, Quorum: cfg.Mina.Quorum, Archive: archive,
 		Depth: max(cfg.Depth.Confirmations, cfg.Depth.Settle, cfg.Depth.Finality),
@@ -113,21 +120,38 @@ func New(p Options) (*Service, error) {
 		Process: s.sequencer.Process(), Down: children.Down, SlotsOnly: cfg.Types.OnlyBatches(),
 	})
 	s.webhooks = webhooks.New(webhooks.Options{
-		Store: store, Process: s.sequencer.Process(), Render: api.Webhook, Now: s.sequencer.Now, Private: cfg.Webhook.Private, Lease: cfg.Claim.TTL,
+		Store: store, Process: s.sequencer.Process(), Render: api.Webhook(hosts(cfg)...), Now: s.sequencer.Now, Private: cfg.Webhook.Private, Lease: cfg.Claim.TTL,
 		Keep: cfg.Keep.Events, Meter: figures.Webhook, Log: log,
 	})
 	s.webhooks.Define(cfg.Webhook.File.Entries)
 	s.keys = api.NewKeyring(cfg.HTTP.APIKeys.Keys())
-	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Webhooks: s.webhooks, Types: types.Types(), Log: log})
+	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Webhooks: s.webhooks, Types: types.Types(), StoreFaults: s.storeWatch.faults, Log: log})
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: s.sequencer, Webhooks: s.webhooks,
 		ValidKey: func(key string) error { _, err := mina.ParsePublicKey(key); return err }, Ready: s.ready, Keys: s.keys, Meter: figures.API(), Tracer: followed.API(), Metrics: figures.Handler(),
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins, Loopback: !cfg.HTTP.Insecure,
 		Recovering: s.sequencer.Recovering, Chain: s.chainShown, Ledgers: s.ledgersShown, Fees: s.sequencer.Fees, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
-		Budgets: cfg.Fee.LimitKey > 0, Width: cfg.Types.Width,
+		Budgets: cfg.Fee.LimitKey > 0, Width: cfg.Types.Width, Hosts: hosts(cfg),
 	})
 	return s, nil
+}
+
+// hosts are those that a process with these settings talks to.
+func hosts(cfg settings.Config) (all []string) {
+	if o := cfg.Redis.URL.Options(); o != nil {
+		all = append(all, o.Addrs...)
+	}
+	urls := slices.Concat(cfg.Mina.URLs, cfg.Mina.ArchiveURL)
+	for _, l := range cfg.Ledgers.Targets {
+		urls = append(urls, l.URL)
+	}
+	for _, text := range urls {
+		if u, err := url.Parse(text); err == nil {
+			all = append(all, u.Host)
+		}
+	}
+	return all
 }
 
 // rate lets what ten seconds allow come at once, so that a page can load and a
@@ -175,6 +199,9 @@ func (s *Service) Start(ctx context.Context) error {
 		if err := s.store.Check(ctx); err != nil {
 			return err
 		}
+		if err := s.storeWatch.start(ctx); err != nil {
+			return err
+		}
 	}
 	// Others must know this process before they see what it alone can call.
 	if _, err := s.store.Heartbeat(ctx, s.sequencer.Process(), s.cfg.Claim.TTL, ""); err != nil {
@@ -220,6 +247,7 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 		}
 	})
 	parts.Go(func() { s.webhooks.Run(ctx) })
+	parts.Go(func() { s.storeWatch.run(ctx, time.Tick(storeLook)) })
 	parts.Go(func() {
 		if err := serveOn(server, l, s.certificate); !errors.Is(err, http.ErrServerClosed) {
 			failed(fmt.Errorf("serving: %w", err))

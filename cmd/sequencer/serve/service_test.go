@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -72,5 +73,21 @@ func TestWiring(t *testing.T) {
 	s.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://evil.example/api/v1/queues", nil))
 	if w.Code != http.StatusForbidden {
 		t.Errorf("without keys another name is answered: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestHosts: whatever a process talks to by its settings is known to the API, which hides it.
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	cfg, _, err := settings.Load(t.Context(), map[string]string{
+		"SEQUENCER_REDIS_URL": "redis://redis-1:6379,redis-2:6379", "SEQUENCER_MINA_URL": "http://mina-1:3085/graphql,http://mina-2:3085/graphql",
+		"SEQUENCER_ARCHIVE_URL": "http://archive:8282", "SEQUENCER_LEDGERS": "saw=sawtooth+http://validator:8008",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"redis-1:6379", "redis-2:6379", "mina-1:3085", "mina-2:3085", "archive:8282", "validator:8008"}
+	if diff := cmp.Diff(want, hosts(cfg)); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -24,7 +24,7 @@ type sendersConfig struct {
 	File            senderFile    `env:"SEQUENCER_SENDERS_FILE" wants:"a JSON file of at most 1MiB: [{\"accountId\",\"workerUrl\"},…], or {\"accountId\",\"command\":[…],\"env\":{…}} for a worker that this process runs" means:"The same from a file; see below for workers that are commands"`
 	WorkerToken     string        `env:"SEQUENCER_WORKER_TOKEN" secret:"true" wants:"printable ASCII without spaces" means:"Bearer token that workers are shown"`
 	WorkerTokenFile string        `env:"SEQUENCER_WORKER_TOKEN_FILE" wants:"a file of at most 1MiB with the value of SEQUENCER_WORKER_TOKEN, which is not set itself" means:"The same from a file; it is read again when it changes"`
-	MinBalance      minaFee       `env:"SEQUENCER_MIN_BALANCE,default=1" wants:"MINA with at most 9 decimals" means:"What a sender must hold to be given work, in MINA; never less than SEQUENCER_FEE"`
+	MinBalance      minaFee       `env:"SEQUENCER_MIN_BALANCE,default=1" wants:"MINA with at most 9 decimals" means:"What a sender must have to spend to be given work, in MINA; never less than SEQUENCER_FEE"`
 	BalanceInterval time.Duration `env:"SEQUENCER_BALANCE_INTERVAL,default=1m" min:"1s" max:"1h" wants:"a duration from 1s to 1h" means:"How often the balances of all senders are read"`
 	StateDir        string        `env:"SEQUENCER_STATE_DIR" shown:"in the user's cache folder" wants:"an absolute path" means:"Folder in which it is noted what workers run, so that those left over are found"`
 }

@@ -121,12 +121,12 @@ describe('what the sequencer asks', () => {
     const by = `{ k0: pooledZkappCommands(publicKey: "${alice.publicKey}") ${fields} k1: pooledZkappCommands(publicKey: "${bob.publicKey}") ${fields} }`;
     const { k0, k1 } = await ask(graphql, by);
     assert.deepEqual([k0.length, k1.length], [1, 0]);
-    const account = (key: string) => `account(publicKey: "${key}") { nonce inferredNonce balance { total } }`;
+    const account = (key: string) => `account(publicKey: "${key}") { nonce inferredNonce balance { total liquid } }`;
     const data = await ask(
       graphql,
       `{ syncStatus k0: ${account(alice.publicKey)} k1: ${account(stranger(1).publicKey)} }`,
     );
-    assert.deepEqual(data.k0, { nonce: '0', inferredNonce: '1', balance: { total: '1000000000000' } });
+    assert.deepEqual(data.k0, { nonce: '0', inferredNonce: '1', balance: { total: '1000000000000', liquid: '1000000000000' } });
     assert.equal(data.k1, null);
   });
 });

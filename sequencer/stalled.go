@@ -1,0 +1,102 @@
+package sequencer
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+// Causes are why what is signed gets to no node, as [Stalled] counts them.
+var Causes = []string{CauseNetwork, CauseGateway, CauseNodes}
+
+const (
+	CauseNetwork = "network" // it takes nothing from anybody, as before a fork
+	CauseGateway = "gateway" // something in front of the nodes says words that are not Mina's
+	CauseNodes   = "nodes"   // they do not answer
+)
+
+// A Stall is what waits for one cause, of what this process drives.
+type Stall struct {
+	N     int           // transactions
+	For   time.Duration // since what it keeps away was sent, or signed before that, of the longest
+	Words string        // what the nodes, or the gateway, said of that one last
+}
+
+// a stall is what keeps one transaction.
+type stall struct {
+	cause, words string
+	since        time.Time
+	tries        int // attempts in a row that were kept away
+}
+
+// stallOf is what keeps a transaction from all nodes by its record, nil for nothing.
+func stallOf(t *lifecycle.Transaction) (kept *stall) {
+	if !t.Phase.Bound() || t.Ledger != "" {
+		return nil
+	}
+	waits := []lifecycle.Outcome{lifecycle.Signed, lifecycle.Unknown, lifecycle.Expired}
+	for i := len(t.Attempts) - 1; i >= 0; i-- {
+		a := &t.Attempts[i]
+		if a.Outcome == lifecycle.Prepared {
+			continue // it has not been out
+		}
+		if a.Error == nil || !slices.Contains(waits, a.Outcome) {
+			break
+		}
+		cause := ""
+		switch code := a.Error.Code; {
+		case lifecycle.Stopped(code):
+			cause = CauseNetwork
+		case code == lifecycle.CodeGateway:
+			cause = CauseGateway
+		case code == lifecycle.CodeNoAnswer:
+			cause = CauseNodes
+		}
+		if cause == "" {
+			break
+		}
+		if kept == nil {
+			kept = &stall{cause: cause, words: a.Error.Message}
+		}
+		kept.since, kept.tries = a.StartedAt, kept.tries+1
+	}
+	// The first may have been proved for long before it was sent.
+	if kept != nil && kept.tries == 1 && (t.Phase == lifecycle.PhaseSent || t.Phase == lifecycle.PhaseWatching) {
+		kept.since = t.ChangedAt
+	}
+	return kept
+}
+
+// Stalled says of each cause what waits for it.
+func (s *Sequencer) Stalled() map[string]Stall {
+	s.mu.Lock()
+	owners := slices.Collect(maps.Values(s.owners))
+	s.mu.Unlock()
+	now, all := s.Now(), make(map[string]Stall)
+	for _, o := range owners {
+		kept := o.stall.Load()
+		if kept == nil || o.shows() {
+			continue
+		}
+		x := all[kept.cause]
+		x.N++
+		if waited := now.Sub(kept.since); x.Words == "" || waited > x.For {
+			x.For, x.Words = waited, kept.words
+		}
+		all[kept.cause] = x
+	}
+	return all
+}
+
+// shows reports whether a node has shown what o drives, whatever a sending was answered.
+func (o *owner) shows() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch o.seen.Fate {
+	case lifecycle.FatePooled, lifecycle.FateIncluded, lifecycle.FateFailed, lifecycle.FateDisplaced:
+		return true
+	}
+	return false
+}
