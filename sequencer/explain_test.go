@@ -48,6 +48,8 @@ func TestExplainUnclaimed(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})
 		w.Worker(1, devworker.Options{})
 		desk := w.Process(harness.Links{Dial: w.Web.Dial, Redis: w.Redis.NewClient()})
+		_, err := w.Store.Heartbeat(w.Ctx, "hangs", time.Hour, "") // and says nothing of itself
+		w.OK(err)
 		w.Post("q", "a")
 		summary := func() string {
 			told, err := desk.Explain(w.Ctx, "a", false)

@@ -45,7 +45,7 @@ func TestNetworkStops(t *testing.T) {
 			t.Errorf("%d proofs, %v", proofs, worker.Calls())
 		}
 		told := p.Stalled()
-		if x := told[sequencer.CauseNetwork]; len(told) != 1 || x.N != 1 || x.For < 11*time.Hour || x.For > 12*time.Hour ||
+		if x := told[sequencer.CauseNetwork]; len(told) != 1 || x.N != 1 || x.For < 11*time.Hour || x.For > 13*time.Hour ||
 			!strings.Contains(x.Words, "After_slot_tx_end") {
 			t.Errorf("one waits for the network since it stopped: %+v", told)
 		}

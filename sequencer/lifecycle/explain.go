@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -119,7 +118,7 @@ func (s *Scene) watching() said {
 	case g.Fate == FateFailed:
 		return s.settling(fmt.Sprintf("It failed in block %d (%s)", g.Height, short(g.Failure.Code)))
 	case g.Fate == FateDisplaced:
-		return s.settling("Its nonce was spent by command " + cmp.Or(g.Hash, "(its hash is not known)") + ", which is not ours")
+		return s.settling(strings.TrimSpace("Its nonce was spent by a command that is not ours " + g.Hash))
 	case g.Fate == FateExpired:
 		return s.settling("Its attempt has expired")
 	case t.Phase == PhaseSent && t.Last().Outcome == Signed && !s.unconfirmed().IsZero():
