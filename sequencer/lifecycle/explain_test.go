@@ -163,7 +163,7 @@ func waitingTold() []telling {
 			"First in its queue; sender B62f is free, but its worker belongs to a process that is gone, or does not take calls: " +
 				"start that process again, see its log, or register the sender with another worker.\nPROCESS, then BIND"},
 		{"free, and no process has room", scene(waits(), head, pool(Candidate{AccountID: "B62f", Reason: Idled,
-			Detail: Idle([]Binder{{Process: "p", Types: []string{"MINT"}, Why: "it drives 1 queues", Since: now}}, "B62f", false)})),
+			Detail: Idle([]Binder{{Process: "p", Types: []string{"MINT"}, Why: "it drives 1 queues", Since: now}}, "", false)})),
 			"First in its queue; sender B62f is free, but no process binds it: it drives 1 queues (process p, since " +
 				"2026-11-20T10:00:00Z).\nPROCESS, then BIND"},
 		{"the same, told to a key with prefixes", scene(waits(), head, pool(Candidate{AccountID: "B62f", Reason: Idled}),

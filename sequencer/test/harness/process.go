@@ -115,7 +115,7 @@ func (w *World) Process(l Links) *Process {
 		),
 		Health: client.Health, Reaches: client.Reaches, Local: func() []string { return slices.Sorted(maps.Keys(l.Local)) },
 	})
-	p.Pool.SetHost(senders.Host{Process: p.Sequencer.Process()})
+	p.Pool.SetHost(senders.Host{Process: p.Process()})
 	return p
 }
 
