@@ -82,8 +82,8 @@ type Options struct {
 	Explorer string
 	// Keys are who may do what, at each moment; nil lets everybody do everything.
 	Keys *Keyring
-	// Rate is how many requests each name of a key may make, over all processes
-	// together; none for no limit. Every transaction of a batch is one.
+	// Rate is how many transactions each name of a key may post, and how many other requests
+	// it may make beside them, over all processes together; none for no limit.
 	Rate queues.Rate
 	// Budgets: what is posted with a key is counted with the budget of its name.
 	Budgets bool
@@ -207,7 +207,7 @@ func New(o Options) http.Handler {
 	}
 
 	router.Group(func(r chi.Router) {
-		r.Use(a.Keys.require(Read), a.paced)
+		r.Use(a.Keys.require(Read), a.paced(asking))
 		r.Get("/openapi.json", a.handle(a.description))
 		r.Get("/docs", a.handle(a.reference))
 		r.Get(base+"/transactions", a.timed(a.listTransactions))
@@ -232,13 +232,16 @@ func New(o Options) http.Handler {
 		})
 	})
 	router.Group(func(r chi.Router) {
-		r.Use(a.Keys.require(Submit), a.paced)
-		r.Post(base+"/transactions", a.handle(a.postTransaction))
-		r.Post(base+"/transactions/batch", a.handle(a.postBatch))
-		r.Post(base+"/transactions/{uid}/cancel", a.timed(a.cancel))
+		r.Use(a.Keys.require(Submit))
+		r.Group(func(r chi.Router) {
+			r.Use(a.paced(posting))
+			r.Post(base+"/transactions", a.handle(a.postTransaction))
+			r.Post(base+"/transactions/batch", a.handle(a.postBatch))
+		})
+		r.With(a.paced(asking)).Post(base+"/transactions/{uid}/cancel", a.timed(a.cancel))
 	})
 	router.Group(func(r chi.Router) {
-		r.Use(a.Keys.require(Admin), a.paced)
+		r.Use(a.Keys.require(Admin), a.paced(asking))
 		r.Post(base+"/transactions/cancel", a.timed(a.cancelAll))
 		r.Post(base+"/transactions/retry", a.timed(a.retryAll))
 		r.Post(base+"/transactions/{uid}/retry", a.timed(a.retry))
