@@ -122,6 +122,8 @@ type Meter struct {
 	Request func(method, route string, status int, took time.Duration)
 	// Following is told that a client begins to follow the events (1) or ends (-1).
 	Following func(change int)
+	// WrongKey is told that a key was given that is none, by the login or by a program.
+	WrongKey func(way string)
 }
 
 // A Tracer follows requests. Its functions are called concurrently; one that is nil is not
@@ -158,6 +160,7 @@ type api struct {
 	batches chan struct{} // those under way at a time: each holds its body
 	feed    *feed
 	pace    *queues.Spender // nil without a rate
+	guesses *guessing
 
 	overview overview
 }
@@ -180,7 +183,7 @@ func New(o Options) http.Handler {
 	}
 	o.EventClients = cmp.Or(o.EventClients, 4096)
 	o.EventMemory = cmp.Or(o.EventMemory, 8<<20)
-	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce), feed: newFeed(&o)}
+	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce), feed: newFeed(&o), guesses: newGuessing(&o)}
 	if o.Rate.PerSecond > 0 {
 		a.pace = queues.NewSpender(o.Store, o.Rate)
 	}
@@ -207,7 +210,7 @@ func New(o Options) http.Handler {
 	}
 
 	router.Group(func(r chi.Router) {
-		r.Use(a.Keys.require(Read), a.paced(asking))
+		r.Use(a.require(Read), a.paced(asking))
 		r.Get("/openapi.json", a.handle(a.description))
 		r.Get("/docs", a.handle(a.reference))
 		r.Get(base+"/transactions", a.timed(a.listTransactions))
@@ -232,7 +235,7 @@ func New(o Options) http.Handler {
 		})
 	})
 	router.Group(func(r chi.Router) {
-		r.Use(a.Keys.require(Submit))
+		r.Use(a.require(Submit))
 		r.Group(func(r chi.Router) {
 			r.Use(a.paced(posting))
 			r.Post(base+"/transactions", a.handle(a.postTransaction))
@@ -241,7 +244,7 @@ func New(o Options) http.Handler {
 		r.With(a.paced(asking)).Post(base+"/transactions/{uid}/cancel", a.timed(a.cancel))
 	})
 	router.Group(func(r chi.Router) {
-		r.Use(a.Keys.require(Admin), a.paced(asking))
+		r.Use(a.require(Admin), a.paced(asking))
 		r.Post(base+"/transactions/cancel", a.timed(a.cancelAll))
 		r.Post(base+"/transactions/retry", a.timed(a.retryAll))
 		r.Post(base+"/transactions/{uid}/retry", a.timed(a.retry))

@@ -157,14 +157,14 @@ func sign(key []byte, text string) (mark [sha256.Size]byte) {
 }
 
 // require lets only those through whose scope is wide enough.
-func (ring *Keyring) require(want Scope) func(http.Handler) http.Handler {
+func (a *api) require(want Scope) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if ring.open() {
+			if a.Keys.open() {
 				next.ServeHTTP(w, r)
 				return
 			}
-			who := ring.identify(r)
+			who := a.Keys.identify(r)
 			if out, ok := w.(*answer); ok {
 				out.caller = who
 			}
@@ -175,6 +175,7 @@ func (ring *Keyring) require(want Scope) func(http.Handler) http.Handler {
 					Detail: "Send a key that this service knows as Authorization: Bearer.",
 				}
 				if bearer(r) != "" {
+					a.guesses.wrong(r, byProgram)
 					p = unknownKey()
 				}
 				p.write(w)

@@ -41,6 +41,7 @@ type Metrics struct {
 	retries, errors, raises, reopened    *prometheus.CounterVec
 	fees, scriptCalls, answers, takeover *prometheus.CounterVec
 	followers                            prometheus.Gauge
+	wrongKeys                            *prometheus.CounterVec
 	looks, estimates, repriced, landed   *prometheus.CounterVec
 	webhooks                             *prometheus.CounterVec
 	webhookCalls, posts                  *prometheus.HistogramVec
@@ -90,6 +91,11 @@ func New(o Options) *Metrics {
 	m.requests = m.histogram("http_request_seconds",
 		"Requests but for the stream of events, by the pattern of the route.", short, "route")
 	m.answers = m.counter("http_requests_total", "Requests that have ended.", "method", "route", "status")
+	m.wrongKeys = m.counter("wrong_keys_total",
+		"Keys that were given and are none, by the way: login (of the dashboard) or program (Authorization: Bearer).", "way")
+	for _, way := range api.Ways {
+		m.wrongKeys.WithLabelValues(way)
+	}
 	m.webhooks = m.counter("webhook_tries_total",
 		"Tries to deliver an event, by outcome: delivered, failed or throttled (429).", "endpoint", "outcome")
 	m.webhookCalls = m.histogram("webhook_seconds", "How long endpoints took to answer, or not to.", short, "endpoint")
@@ -305,7 +311,10 @@ func (m *Metrics) Webhook(endpoint, outcome string, took time.Duration) {
 
 // API is what package api tells.
 func (m *Metrics) API() api.Meter {
-	return api.Meter{Request: m.request, Following: func(change int) { m.followers.Add(float64(change)) }}
+	return api.Meter{
+		Request: m.request, Following: func(change int) { m.followers.Add(float64(change)) },
+		WrongKey: func(way string) { m.wrongKeys.WithLabelValues(way).Inc() },
+	}
 }
 
 func (m *Metrics) request(method, route string, status int, took time.Duration) {

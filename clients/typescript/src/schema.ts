@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// e0b0a0d8b547de3f0590fbcd6da02c71f8ef946c33c46182961ad9e865bd2475
+// bff4f3fee9d51297bc1fda8111eae10b61f295ecf7cdc06d99cd5c38c7b644d5
 
 export interface paths {
     "/api/v1/fees": {
@@ -54,7 +54,7 @@ export interface paths {
         put?: never;
         /**
          * Log a browser in
-         * @description Sets a cookie that opens the same routes as the key, for twelve hours and as long as the key is known. No script can read it, and no other site can send it.
+         * @description Sets a cookie that opens the same routes as the key, for twelve hours and as long as the key is known. No script can read it, and no other site can send it. A wrong key is told a second later, and only so many are looked at in a second, for each address and in sum: who waits longer than 20 seconds for that gets 429.
          */
         post: operations["openSession"];
         /** Log a browser out */
@@ -2407,6 +2407,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
             500: components["responses"]["Failed"];
         };
     };
