@@ -157,7 +157,7 @@ const base = "/api/v1"
 type api struct {
 	Options
 	bodies  buffers
-	batches chan struct{} // those under way at a time: each holds its body
+	batches *seats // those under way: each holds its body
 	feed    *feed
 	pace    *queues.Spender // nil without a rate
 	guesses *guessing
@@ -183,7 +183,7 @@ func New(o Options) http.Handler {
 	}
 	o.EventClients = cmp.Or(o.EventClients, 4096)
 	o.EventMemory = cmp.Or(o.EventMemory, 8<<20)
-	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce), feed: newFeed(&o), guesses: newGuessing(&o)}
+	a := &api{Options: o, batches: newSeats(batchesAtOnce, 0), feed: newFeed(&o), guesses: newGuessing(&o)}
 	if o.Rate.PerSecond > 0 {
 		a.pace = queues.NewSpender(o.Store, o.Rate)
 	}

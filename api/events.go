@@ -26,13 +26,14 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !a.feed.enter() {
+	seat, crowded := a.feed.enter(callerOf(w).name)
+	if seat == nil {
 		return &problem{
 			Status: http.StatusTooManyRequests, Code: codeRateLimited, Title: "Too many clients follow the events",
-			Detail: "This process serves no more of them at a time. Ask another one, or later.", After: 5 * time.Second,
+			Detail: "This process serves no more of them at a time, and with this key its share. Ask another one, or later.", After: 5 * time.Second,
 		}
 	}
-	defer a.feed.leave()
+	defer a.feed.leave(seat)
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
 	p, err := a.Store.ReadLog(ctx, 0, 0)
@@ -41,7 +42,7 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	filter.limit = callerOf(w).within
 	s := &stream{
-		feed: a.feed, filter: filter, granted: func() bool { return a.grants(r, filter.limit) },
+		feed: a.feed, filter: filter, name: callerOf(w).name, crowded: crowded, granted: func() bool { return a.grants(r, filter.limit) },
 		w: w, control: http.NewResponseController(w), at: p.Last, known: -1,
 	}
 	if id != nil {

@@ -167,11 +167,19 @@ func (h *seat) release() {
 	}
 }
 
-// lend says how the seat may be taken for another from now on; nil, that it may not.
+// lend says how the seat may be taken for another name from now on.
 func (h *seat) lend(yield func()) {
 	h.of.mu.Lock()
 	defer h.of.mu.Unlock()
 	h.yield = yield
+}
+
+// keep ends that; false if it was taken.
+func (h *seat) keep() bool {
+	h.of.mu.Lock()
+	defer h.of.mu.Unlock()
+	h.yield = nil
+	return !h.taken
 }
 
 // lost reports whether it was taken for another.

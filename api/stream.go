@@ -29,7 +29,9 @@ type stream struct {
 	tail    *tail
 	epoch   string
 	filter  eventFilter
-	granted func() bool // the key that it was opened with still lets see the same
+	name    string          // of the key that it was opened with
+	granted func() bool     // that key still lets see the same
+	crowded <-chan struct{} // closed when another one needs its seat
 	w       http.ResponseWriter
 	control *http.ResponseController
 	at      int64 // all up to here is sent, or not for this client
@@ -62,6 +64,7 @@ func (s *stream) run(ctx context.Context) error {
 			case <-more:
 			case <-beat.C:
 			case <-stopping:
+			case <-s.crowded:
 			case <-ctx.Done():
 				return nil
 			}
@@ -79,6 +82,8 @@ func (s *stream) run(ctx context.Context) error {
 		case <-stopping:
 			// Not all at once: others have to take them.
 			return s.part("this process ends: come again from here", time.Second+rand.N(2*time.Second))
+		case <-s.crowded:
+			return s.part("other keys need the place: come again from here", 5*time.Second+rand.N(10*time.Second))
 		default:
 		}
 		if time.Since(s.checked) >= heartbeat {
@@ -151,7 +156,7 @@ func (s *stream) choose(entries []queues.Entry, text func(b []byte, i int) []byt
 // catchUp reads and sends one page of the log. It is done if the client has to
 // come again.
 func (s *stream) catchUp(ctx context.Context) (done bool, err error) {
-	p, err := s.feed.page(ctx, s.at)
+	p, err := s.feed.page(ctx, s.name, s.at)
 	switch {
 	case ctx.Err() != nil:
 		return true, nil

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// bff4f3fee9d51297bc1fda8111eae10b61f295ecf7cdc06d99cd5c38c7b644d5
+// a51262975b8f5898339e962cbfe24211e53ad9d7e4effec23d3f6e1fe2299133
 
 export interface paths {
     "/api/v1/fees": {
@@ -1328,7 +1328,7 @@ export interface components {
          */
         Problem: {
             /** @enum {unknown} */
-            code: "UNKNOWN_TYPE" | "INVALID_DATA" | "KEY_REUSED" | "NOT_FOUND" | "NOT_CANCELLABLE" | "NOT_RETRYABLE" | "MIGHT_STILL_LAND" | "CONTRADICTED" | "SENDER_BOUND" | "SENDER_EXISTS" | "WEBHOOK_EXISTS" | "WEBHOOK_CONFIGURED" | "TOO_MANY_WEBHOOKS" | "TOO_LARGE" | "BAD_CURSOR" | "BAD_REQUEST" | "STORE_UNAVAILABLE" | "STORE_FULL" | "TOO_MANY_WAITING" | "RATE_LIMITED" | "UNAUTHORIZED" | "FORBIDDEN" | "EVENTS_GONE";
+            code: "UNKNOWN_TYPE" | "INVALID_DATA" | "KEY_REUSED" | "NOT_FOUND" | "NOT_CANCELLABLE" | "NOT_RETRYABLE" | "MIGHT_STILL_LAND" | "CONTRADICTED" | "SENDER_BOUND" | "SENDER_EXISTS" | "WEBHOOK_EXISTS" | "WEBHOOK_CONFIGURED" | "TOO_MANY_WEBHOOKS" | "TOO_LARGE" | "BAD_CURSOR" | "BAD_REQUEST" | "STORE_UNAVAILABLE" | "STORE_FULL" | "TOO_MANY_WAITING" | "RATE_LIMITED" | "TOO_SLOW" | "UNAUTHORIZED" | "FORBIDDEN" | "EVENTS_GONE";
             title: string;
             status: number;
             detail: string;
@@ -2159,6 +2159,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The body came too slowly, and nothing of it was accepted: after ten seconds it has to come with 64 KiB a second. TOO_SLOW */
+        TooSlow: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The body is larger than is taken. TOO_LARGE */
         TooLarge: {
             headers: {
@@ -2404,6 +2413,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             422: components["responses"]["Invalid"];
@@ -2513,6 +2523,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             422: components["responses"]["Invalid"];
@@ -2570,6 +2581,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             422: components["responses"]["Invalid"];
@@ -2645,6 +2657,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
@@ -3043,6 +3056,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
@@ -3079,6 +3093,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             429: components["responses"]["TooMany"];
@@ -3114,6 +3129,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             422: components["responses"]["Invalid"];
@@ -3150,6 +3166,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             422: components["responses"]["Invalid"];
@@ -3336,6 +3353,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
@@ -3398,6 +3416,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
@@ -3579,6 +3598,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
@@ -3612,6 +3632,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
             410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
