@@ -26,6 +26,10 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	oldest := r.URL.Query().Get("from")
+	if oldest != "" && oldest != "oldest" {
+		return badRequest("from must be oldest, or left out.")
+	}
 	seat, crowded := a.feed.enter(callerOf(w).name)
 	if seat == nil {
 		return &problem{
@@ -53,7 +57,10 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		s.at, s.known = id.number, id.number
+	} else if oldest != "" {
+		s.at = p.First - 1
 	}
+	s.past = oldest != ""
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not wait for more
 	if r.Method == http.MethodHead {
@@ -74,18 +81,18 @@ func (a *api) grants(r *http.Request, limit queues.Prefixes) bool {
 
 // An eventFilter chooses events; "" lets everything through, and so does no limit.
 type eventFilter struct {
-	queue, uid, kind string
-	limit            queues.Prefixes // of the caller's key
+	queue, uid, kind, actor string
+	limit                   queues.Prefixes // of the caller's key
 }
 
 // some reports whether not everything is let through.
 func (f eventFilter) some() bool {
-	return f.queue != "" || f.uid != "" || f.kind != "" || len(f.limit) > 0
+	return f.queue != "" || f.uid != "" || f.kind != "" || f.actor != "" || len(f.limit) > 0
 }
 
 func eventFilterOf(r *http.Request) (eventFilter, error) {
 	q := r.URL.Query()
-	f := eventFilter{queue: q.Get("queue"), uid: q.Get("uid"), kind: q.Get("type")}
+	f := eventFilter{queue: q.Get("queue"), uid: q.Get("uid"), kind: q.Get("type"), actor: q.Get("actor")}
 	switch {
 	case q.Has("queue") && !queues.ValidName(f.queue):
 		return f, badRequest("queue " + wantName + ".")
@@ -93,18 +100,21 @@ func eventFilterOf(r *http.Request) (eventFilter, error) {
 		return f, badRequest("uid " + wantUID + ".")
 	case q.Has("type") && !dispatcher.ValidType(f.kind):
 		return f, badRequest("type must be the name of a type.")
+	case q.Has("actor") && !queues.ValidUID(f.actor):
+		return f, badRequest("actor must be the name of a key: it %s.", wantUID)
 	}
 	return f, nil
 }
 
 func (f eventFilter) match(e *queues.Entry) bool {
 	return (f.queue == "" || f.queue == eventQueue(e)) && (f.kind == "" || f.kind == e.Type) &&
+		(f.actor == "" || f.actor == e.Actor) &&
 		(f.uid == "" || f.uid == e.ID && e.Kind == queues.OfTransaction) && f.limit.Admit(eventQueue(e))
 }
 
 // within reports whether anything in a chunk may match.
 func (f eventFilter) within(c *chunk) bool {
-	for _, name := range []string{f.queue, f.uid, f.kind} {
+	for _, name := range []string{f.queue, f.uid, f.kind, f.actor} {
 		if _, ok := c.names[name]; !ok {
 			return false
 		}
@@ -211,6 +221,7 @@ func appendFields(b []byte, epoch string, e *queues.Entry) []byte {
 	o.optional("to", string(e.To.State()))
 	o.count("attempt", uint32(e.Attempt))
 	o.optional("code", e.Code)
+	o.optional("actor", e.Actor)
 	return o.b
 }
 

@@ -69,7 +69,7 @@ type chunk struct {
 	entries     []queues.Entry
 	text        []byte
 	ends        []int // of each event in text
-	// names are the queues, uids and types in it: most clients look for one that
+	// names are the queues, uids, types and actors in it: most clients look for one that
 	// is not.
 	names map[string]struct{}
 }
@@ -83,7 +83,7 @@ func newChunk(epoch string, entries []queues.Entry) *chunk {
 		e := &entries[i]
 		c.text = appendEvent(c.text, epoch, e)
 		c.ends = append(c.ends, len(c.text))
-		for _, name := range []string{e.ID, e.Queue, e.Type} {
+		for _, name := range []string{e.ID, e.Queue, e.Type, e.Actor} {
 			c.names[name] = struct{}{}
 		}
 	}

@@ -185,7 +185,7 @@ func (a *api) require(want Scope) func(http.Handler) http.Handler {
 					Detail: "Use a key of a wider scope: this takes " + want.String() + ", and the key has " + who.scope.String() + ".",
 				}).write(w)
 			default:
-				next.ServeHTTP(w, r)
+				next.ServeHTTP(w, r.WithContext(queues.By(r.Context(), who.name)))
 			}
 		})
 	}

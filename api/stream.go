@@ -34,6 +34,7 @@ type stream struct {
 	crowded <-chan struct{} // closed when another one needs its seat
 	w       http.ResponseWriter
 	control *http.ResponseController
+	past    bool  // it wants to know when it has all that there was
 	at      int64 // all up to here is sent, or not for this client
 	known   int64 // the last id that the client was told; -1 for none
 	live    bool  // it has been level with the tail
@@ -58,6 +59,11 @@ func (s *stream) run(ctx context.Context) error {
 		case inRing:
 			err = s.pass(c)
 		case level:
+			if s.past && !s.live {
+				if err := s.say("level", 0); err != nil {
+					return err
+				}
+			}
 			s.live = true
 			beat.Reset(max(0, heartbeat-time.Since(s.wrote)))
 			select {

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// a51262975b8f5898339e962cbfe24211e53ad9d7e4effec23d3f6e1fe2299133
+// b764b5b37813a4e85599cd0516d463dfcad6871a0786449d69e45416ce83e1ca
 
 export interface paths {
     "/api/v1/fees": {
@@ -1284,7 +1284,8 @@ export interface components {
          *       "from": "RETRY",
          *       "to": "FAILED",
          *       "attempt": 3,
-         *       "code": null
+         *       "code": null,
+         *       "actor": null
          *     }
          */
         Event: {
@@ -1299,6 +1300,8 @@ export interface components {
             to: components["schemas"]["State"] | null;
             attempt: number | null;
             code: components["schemas"]["Text"];
+            /** @description Whose word it was: the name of the key by which a person, or a program for one, paused, cancelled, retried, resolved, removed, drained … it. Null for what happened by itself, for posts, and where nobody needs a key. */
+            actor: components["schemas"]["Text"];
         };
         Readiness: {
             ready: boolean;
@@ -2100,6 +2103,7 @@ export interface components {
             to: components["schemas"]["State"] | null;
             attempt: number | null;
             code: components["schemas"]["Text"];
+            actor: components["schemas"]["Text"];
             transaction: components["schemas"]["Transaction"] | null;
         };
     };
@@ -2783,6 +2787,10 @@ export interface operations {
                 uid?: components["schemas"]["Uid"];
                 /** @description Only transactions of this type. */
                 type?: components["schemas"]["TypeName"];
+                /** @description Only what was done by the keys of this name. */
+                actor?: string;
+                /** @description Begin with the oldest event that is kept, and not with what happens from now on; Last-Event-ID comes before it. */
+                from?: "oldest";
             };
             header?: {
                 /** @description The id of the last event that was seen. Without it the stream begins now. */
@@ -2793,7 +2801,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Server-Sent Events without end, one per change. event is transaction, queue or sender, id is that of the data. A comment comes every 15 seconds at least; an id without an event moves the client on. When the server closes the stream, come again with the last id. */
+            /** @description Server-Sent Events without end, one per change. event is transaction, queue or sender, id is that of the data. A comment comes every 15 seconds at least, and, from the oldest on, one that says level when all that there was has come; an id without an event moves the client on. When the server closes the stream, come again with the last id. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2802,7 +2810,7 @@ export interface operations {
                     /**
                      * @example id: 1790000000000-4712
                      *     event: transaction
-                     *     data: {"id":"1790000000000-4712","at":"2026-03-01T12:00:05.000Z","uid":"vote-17","queue":"plan-p1","type":"COMMIT_ALL_VOTING_BATCHES","sender":null,"from":"RETRY","to":"FAILED","attempt":3,"code":null}
+                     *     data: {"id":"1790000000000-4712","at":"2026-03-01T12:00:05.000Z","uid":"vote-17","queue":"plan-p1","type":"COMMIT_ALL_VOTING_BATCHES","sender":null,"from":"RETRY","to":"FAILED","attempt":3,"code":null,"actor":null}
                      */
                     "text/event-stream": string;
                 };
