@@ -122,6 +122,8 @@ type Meter struct {
 	Request func(method, route string, status int, took time.Duration)
 	// Following is told that a client begins to follow the events (1) or ends (-1).
 	Following func(change int)
+	// Posted is told what became of a post of the keys of a name: accepted, existed or refused.
+	Posted func(key, outcome string)
 	// WrongKey is told that a key was given that is none, by the login or by a program.
 	WrongKey func(way string)
 }
@@ -134,6 +136,31 @@ type Tracer struct {
 	// Accepting is told what is about to be accepted. It returns what is kept with the
 	// transaction, "" for nothing, and who is told how that ended.
 	Accepting func(ctx context.Context, queue, typ string) (kept string, end func(uid string, err error))
+}
+
+// What becomes of a post, as a Meter is told.
+const (
+	postAccepted = "accepted"
+	postExisted  = "existed"
+	postRefused  = "refused"
+)
+
+// Outcomes are all of these.
+var Outcomes = []string{postAccepted, postExisted, postRefused}
+
+// posted tells what became of a post.
+func (a *api) posted(who caller, result queues.Accepted) {
+	if a.Meter.Posted == nil {
+		return
+	}
+	outcome := postAccepted
+	switch {
+	case result.Err != nil || result.Transaction == nil:
+		outcome = postRefused
+	case result.Existed:
+		outcome = postExisted
+	}
+	a.Meter.Posted(who.name, outcome)
 }
 
 // accepting begins the trace of an item.
@@ -250,6 +277,8 @@ func New(o Options) http.Handler {
 		r.Post(base+"/transactions/{uid}/retry", a.timed(a.retry))
 		r.Post(base+"/transactions/{uid}/resolve", a.timed(a.resolve))
 		r.Delete(base+"/transactions/{uid}", a.timed(a.remove))
+		r.Post(base+"/queues/pause", a.timed(a.pauseAll))
+		r.Post(base+"/queues/resume", a.timed(a.resumeAll))
 		r.Post(base+"/queues/{name}/pause", a.timed(a.pauseQueue))
 		r.Post(base+"/queues/{name}/resume", a.timed(a.resumeQueue))
 		r.Post(base+"/queues/{name}/width", a.timed(a.widenQueue))

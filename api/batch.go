@@ -136,12 +136,13 @@ type part struct {
 	traced     []func(queues.Accepted) // for each item
 	errs       []error                 // for each of the part's documents; nil where there is an item
 	results    []queues.Accepted
+	by         caller
 	stored     chan struct{} // closed with results set
 }
 
 // readPart reads the items from first on, as many as one part takes.
 func (a *api) readPart(ctx context.Context, docs [][]byte, first int, who caller) *part {
-	p := &part{first: first, end: first, stored: make(chan struct{})}
+	p := &part{first: first, end: first, by: who, stored: make(chan struct{})}
 	for size := 0; p.end < len(docs) && p.end-first < partItems && size < partBytes; p.end++ {
 		size += len(docs[p.end])
 		item, err := a.batchItem(ctx, docs[p.end])
@@ -180,6 +181,7 @@ func (a *api) answerPart(ctx context.Context, p *part) []byte {
 			p.traced[len(p.results)-len(results)](results[0])
 			result, results = results[0], results[1:]
 		}
+		a.posted(p.by, result)
 		out = append(a.appendResult(ctx, out, p.first+i, result), '\n')
 	}
 	return out

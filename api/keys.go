@@ -80,6 +80,21 @@ func (ring *Keyring) Replace(keys []Key) {
 	ring.locks.Store(&locks)
 }
 
+// within are the beginnings of the queues that the keys of a name are for, none for all; and
+// whether there are such keys.
+func (ring *Keyring) within(name string) (all queues.Prefixes, known bool) {
+	for _, l := range *ring.locks.Load() {
+		if l.name != name {
+			continue
+		}
+		if known = true; len(l.caller.within) == 0 {
+			return nil, true
+		}
+		all = append(all, l.caller.within...)
+	}
+	return all, known
+}
+
 // open reports whether nobody needs a key.
 func (ring *Keyring) open() bool { return len(*ring.locks.Load()) == 0 }
 

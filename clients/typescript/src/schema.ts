@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// b764b5b37813a4e85599cd0516d463dfcad6871a0786449d69e45416ce83e1ca
+// 81eecc93a409fb856164566ef159228fec4f5a1315b7a2bbad57edba76e218e0
 
 export interface paths {
     "/api/v1/fees": {
@@ -98,6 +98,46 @@ export interface paths {
         get: operations["getQueue"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause all queues that a filter chooses
+         * @description Those that there are: what is posted to a queue that comes to be later is not held. One request looks at and does some 10,000 at most: go on with nextCursor as cursor until it is null. To repeat a request is harmless.
+         */
+        post: operations["pauseQueues"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume all queues that a filter chooses
+         * @description Those that are paused. One request looks at and does some 10,000 at most: go on with nextCursor as cursor until it is null. To repeat a request is harmless.
+         */
+        post: operations["resumeQueues"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1062,6 +1102,51 @@ export interface components {
             type?: components["schemas"]["TypeName"] | null;
             state?: components["schemas"]["State"] | null;
             sender?: components["schemas"]["SenderId"] | null;
+            prefix?: components["schemas"]["QueuePrefix"];
+            key?: components["schemas"]["TenantKey"];
+        };
+        /** @description Queues whose names begin so; not beside key. */
+        QueuePrefix: string | null;
+        /** @description The queues that the API keys of this name are limited to. A name whose keys are for all queues is refused. */
+        TenantKey: string | null;
+        /** @description Chooses queues, by one of the two. */
+        QueueFilter: {
+            prefix?: components["schemas"]["QueuePrefix"];
+            key?: components["schemas"]["TenantKey"];
+        };
+        /**
+         * @example {
+         *       "filter": {
+         *         "prefix": "shop-"
+         *       },
+         *       "reason": "the key of the shop has leaked",
+         *       "dryRun": true
+         *     }
+         */
+        PauseCommand: {
+            filter: components["schemas"]["QueueFilter"];
+            /** @description For people; 200 characters without the white space around it. */
+            reason?: string | null;
+            /** @description When they resume by themselves; else somebody has to resume them. */
+            until?: components["schemas"]["Time"];
+            /** @description Only count. */
+            dryRun?: boolean | null;
+            /** @description The nextCursor of the request before. */
+            cursor?: string | null;
+        };
+        /**
+         * @example {
+         *       "filter": {
+         *         "key": "shop"
+         *       }
+         *     }
+         */
+        ResumeCommand: {
+            filter: components["schemas"]["QueueFilter"];
+            /** @description Only count. */
+            dryRun?: boolean | null;
+            /** @description The nextCursor of the request before. */
+            cursor?: string | null;
         };
         BulkResult: {
             /** @description Those that the filter chose and the command is for. */
@@ -2498,6 +2583,80 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pauseQueues: {
+        parameters: {
+            query?: {
+                /** @description Only tell what would be done, as dryRun in the body does. */
+                dryRun?: components["parameters"]["dryRun"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PauseCommand"];
+            };
+        };
+        responses: {
+            /** @description What was done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resumeQueues: {
+        parameters: {
+            query?: {
+                /** @description Only tell what would be done, as dryRun in the body does. */
+                dryRun?: components["parameters"]["dryRun"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResumeCommand"];
+            };
+        };
+        responses: {
+            /** @description What was done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             500: components["responses"]["Failed"];
             503: components["responses"]["Unavailable"];
