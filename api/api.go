@@ -86,8 +86,8 @@ type Options struct {
 	Explorer string
 	// Keys are who may do what, at each moment; nil lets everybody do everything.
 	Keys *Keyring
-	// Rate is how many requests each name of a key may make, over all processes
-	// together; none for no limit. Every transaction of a batch is one.
+	// Rate is how many transactions each name of a key may post, and how many other requests
+	// it may make beside them, over all processes together; none for no limit.
 	Rate queues.Rate
 	// Budgets: what is posted with a key is counted with the budget of its name.
 	Budgets bool
@@ -126,6 +126,10 @@ type Meter struct {
 	Request func(method, route string, status int, took time.Duration)
 	// Following is told that a client begins to follow the events (1) or ends (-1).
 	Following func(change int)
+	// Posted is told what became of a post of the keys of a name: accepted, existed or refused.
+	Posted func(key, outcome string)
+	// WrongKey is told that a key was given that is none, by the login or by a program.
+	WrongKey func(way string)
 }
 
 // A Tracer follows requests. Its functions are called concurrently; one that is nil is not
@@ -136,6 +140,31 @@ type Tracer struct {
 	// Accepting is told what is about to be accepted. It returns what is kept with the
 	// transaction, "" for nothing, and who is told how that ended.
 	Accepting func(ctx context.Context, queue, typ string) (kept string, end func(uid string, err error))
+}
+
+// What becomes of a post, as a Meter is told.
+const (
+	postAccepted = "accepted"
+	postExisted  = "existed"
+	postRefused  = "refused"
+)
+
+// Outcomes are all of these.
+var Outcomes = []string{postAccepted, postExisted, postRefused}
+
+// posted tells what became of a post.
+func (a *api) posted(who caller, result queues.Accepted) {
+	if a.Meter.Posted == nil {
+		return
+	}
+	outcome := postAccepted
+	switch {
+	case result.Err != nil || result.Transaction == nil:
+		outcome = postRefused
+	case result.Existed:
+		outcome = postExisted
+	}
+	a.Meter.Posted(who.name, outcome)
 }
 
 // accepting begins the trace of an item.
@@ -159,10 +188,11 @@ const base = "/api/v1"
 type api struct {
 	Options
 	bodies  buffers
-	batches chan struct{} // those under way at a time: each holds its body
+	batches *seats // those under way: each holds its body
 	feed    *feed
 	pace    *queues.Spender // nil without a rate
 	veil    *veil
+	guesses *guessing
 
 	overview overview
 }
@@ -185,7 +215,9 @@ func New(o Options) http.Handler {
 	}
 	o.EventClients = cmp.Or(o.EventClients, 4096)
 	o.EventMemory = cmp.Or(o.EventMemory, 8<<20)
-	a := &api{Options: o, batches: make(chan struct{}, batchesAtOnce), feed: newFeed(&o), veil: newVeil(o.Hosts)}
+	a := &api{
+		Options: o, batches: newSeats(batchesAtOnce, 0), feed: newFeed(&o), veil: newVeil(o.Hosts), guesses: newGuessing(&o),
+	}
 	if o.Rate.PerSecond > 0 {
 		a.pace = queues.NewSpender(o.Store, o.Rate)
 	}
@@ -212,7 +244,7 @@ func New(o Options) http.Handler {
 	}
 
 	router.Group(func(r chi.Router) {
-		r.Use(a.Keys.require(Read), a.paced)
+		r.Use(a.require(Read), a.paced(asking))
 		r.Get("/openapi.json", a.handle(a.description))
 		r.Get("/docs", a.handle(a.reference))
 		r.Get(base+"/transactions", a.timed(a.listTransactions))
@@ -237,18 +269,23 @@ func New(o Options) http.Handler {
 		})
 	})
 	router.Group(func(r chi.Router) {
-		r.Use(a.Keys.require(Submit), a.paced)
-		r.Post(base+"/transactions", a.handle(a.postTransaction))
-		r.Post(base+"/transactions/batch", a.handle(a.postBatch))
-		r.Post(base+"/transactions/{uid}/cancel", a.timed(a.cancel))
+		r.Use(a.require(Submit))
+		r.Group(func(r chi.Router) {
+			r.Use(a.paced(posting))
+			r.Post(base+"/transactions", a.handle(a.postTransaction))
+			r.Post(base+"/transactions/batch", a.handle(a.postBatch))
+		})
+		r.With(a.paced(asking)).Post(base+"/transactions/{uid}/cancel", a.timed(a.cancel))
 	})
 	router.Group(func(r chi.Router) {
-		r.Use(a.Keys.require(Admin), a.paced)
+		r.Use(a.require(Admin), a.paced(asking))
 		r.Post(base+"/transactions/cancel", a.timed(a.cancelAll))
 		r.Post(base+"/transactions/retry", a.timed(a.retryAll))
 		r.Post(base+"/transactions/{uid}/retry", a.timed(a.retry))
 		r.Post(base+"/transactions/{uid}/resolve", a.timed(a.resolve))
 		r.Delete(base+"/transactions/{uid}", a.timed(a.remove))
+		r.Post(base+"/queues/pause", a.timed(a.pauseAll))
+		r.Post(base+"/queues/resume", a.timed(a.resumeAll))
 		r.Post(base+"/queues/{name}/pause", a.timed(a.pauseQueue))
 		r.Post(base+"/queues/{name}/resume", a.timed(a.resumeQueue))
 		r.Post(base+"/queues/{name}/width", a.timed(a.widenQueue))

@@ -36,11 +36,12 @@ type control struct {
 	hangs   bool // until the context ends
 	asked   string
 	says    string // in an explanation, for "It waits."
+	by      string // who asked, as the events would name it
 	store   *queues.Store
 }
 
 func (c *control) answer(ctx context.Context, asked, uid string) (*lifecycle.Transaction, error) {
-	c.asked = asked + " " + uid
+	c.asked, c.by = asked+" "+uid, queues.Actor(ctx)
 	if c.hangs {
 		<-ctx.Done()
 		return nil, fmt.Errorf("retry: %w: %w", queues.ErrUnavailable, ctx.Err())

@@ -17,7 +17,8 @@ import (
 // answer before it has sent everything cannot block itself. Then it is accepted
 // and answered in parts.
 const (
-	batchesAtOnce = 4 // how many bodies are held
+	batchesAtOnce = 4           // how many bodies are held
+	batchPatience = time.Second // how long others keep more than their share of them
 	partItems     = queues.MaxBatch
 	partBytes     = 4 << 20
 	uploadTimeout = 2 * time.Minute
@@ -31,16 +32,16 @@ func (a *api) postBatch(w http.ResponseWriter, r *http.Request) error {
 	if len(r.Header.Values("Idempotency-Key")) > 0 {
 		return badRequest("One Idempotency-Key cannot stand for many transactions. Give each its uid.")
 	}
-	if err := a.beginBatch(r.Context()); err != nil {
+	seat, err := a.beginBatch(r.Context(), callerOf(w))
+	if err != nil {
 		return err
 	}
-	defer func() { <-a.batches }()
+	defer seat.release()
 	control := http.NewResponseController(w)
 	// Not every connection has deadlines. The answer has one for each part.
-	_ = control.SetReadDeadline(time.Now().Add(uploadTimeout))
 	_ = control.SetWriteDeadline(time.Now().Add(uploadTimeout + graceToWrite))
 	var body bytes.Buffer
-	if err := readBody(w, r, &body, a.BatchLimit); err != nil {
+	if err := readUpload(w, r, &body, a.BatchLimit, uploadTimeout, seat); err != nil {
 		return err
 	}
 	v := a.viewOf(w)
@@ -87,17 +88,15 @@ func (a *api) postBatch(w http.ResponseWriter, r *http.Request) error {
 }
 
 // beginBatch waits for its turn.
-func (a *api) beginBatch(ctx context.Context) error {
+func (a *api) beginBatch(ctx context.Context, who caller) (*seat, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	select {
-	case a.batches <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return &problem{
-			Status: http.StatusTooManyRequests, Code: codeRateLimited, Title: "Too many batches at once",
-			Detail: "Other batches are being taken in. Send it again.", After: 10 * time.Second,
-		}
+	if seat := a.batches.await(ctx, who.name, batchPatience); seat != nil {
+		return seat, nil
+	}
+	return nil, &problem{
+		Status: http.StatusTooManyRequests, Code: codeRateLimited, Title: "Too many batches at once",
+		Detail: "Other batches are being taken in. Send it again.", After: 10 * time.Second,
 	}
 }
 
@@ -138,6 +137,7 @@ type part struct {
 	traced     []func(queues.Accepted) // for each item
 	errs       []error                 // for each of the part's documents; nil where there is an item
 	results    []queues.Accepted
+	by         caller
 	stored     chan struct{} // closed with results set
 }
 
@@ -181,6 +181,7 @@ func (v view) answerPart(ctx context.Context, p *part) []byte {
 			p.traced[len(p.results)-len(results)](results[0])
 			result, results = results[0], results[1:]
 		}
+		v.posted(v.caller, result)
 		out = append(v.appendResult(ctx, out, p.first+i, result), '\n')
 	}
 	return out

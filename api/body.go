@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -42,22 +44,87 @@ func (p *buffers) put(b *bytes.Buffer) {
 	}
 }
 
+const (
+	// leastRate is how many bytes a second a body comes in with at least, when its first
+	// rateGrace is over.
+	leastRate = 64 << 10
+	rateGrace = 10 * time.Second
+)
+
+// An upload is a body that is held to leastRate, and comes in until a time at most.
+type upload struct {
+	io.Reader
+	control    *http.ResponseController
+	began, end time.Time
+	got        int64
+	seat       *seat // that it holds, if any: without it nothing more is read
+}
+
+func (u *upload) Read(b []byte) (int, error) {
+	due := u.began.Add(rateGrace + time.Duration(u.got)*time.Second/leastRate)
+	if due.After(u.end) {
+		due = u.end
+	}
+	_ = u.control.SetReadDeadline(due) // not every connection has deadlines
+	if u.seat != nil && u.seat.lost() {
+		return 0, os.ErrDeadlineExceeded
+	}
+	n, err := u.Reader.Read(b)
+	u.got += int64(n)
+	return n, err
+}
+
+// stop has a read that is under way end.
+func (u *upload) stop() { _ = u.control.SetReadDeadline(time.Unix(1, 0)) }
+
 // readBody reads a body of at most limit bytes into b.
 func readBody(w http.ResponseWriter, r *http.Request, b *bytes.Buffer, limit int64) error {
+	return readUpload(w, r, b, limit, readTimeout, nil)
+}
+
+// readUpload is readBody with as long as it may take at all, and with a seat that is lent
+// meanwhile.
+func readUpload(
+	w http.ResponseWriter, r *http.Request, b *bytes.Buffer, limit int64, most time.Duration, s *seat,
+) error {
 	if r.ContentLength > limit {
 		return tooLarge("The body may have at most %d bytes. Send less at once.", limit)
 	}
 	if r.ContentLength > 0 {
 		b.Grow(int(r.ContentLength) + bytes.MinRead)
 	}
-	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	var body io.Reader = http.MaxBytesReader(w, r.Body, limit)
+	if r.ContentLength != 0 { // a deadline behind the end of a body would end the request
+		now := time.Now()
+		u := &upload{Reader: body, control: http.NewResponseController(w), began: now, end: now.Add(most), seat: s}
+		if s != nil {
+			s.lend(u.stop)
+		}
+		body = u
+	}
+	_, err := b.ReadFrom(body)
+	if s != nil && !s.keep() {
+		return &problem{
+			Status: http.StatusTooManyRequests, Code: codeRateLimited, Title: "Others need the place",
+			Detail: "As many batches as may be taken in at a time are under way, and with this key more than its share. " +
+				"Nothing of this one was accepted. Send it again.", After: 10 * time.Second,
+		}
+	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge("The body may have at most %d bytes. Send less at once.", limit)
 	}
-	if err != nil {
-		return badRequest("The body ended early or came too slowly. Send it again.")
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &problem{
+			Status: http.StatusRequestTimeout, Code: codeTooSlow, Title: "The body came too slowly",
+			Detail: fmt.Sprintf("After %s a body has to come with %d bytes a second at least, and all of it within %s. "+
+				"Nothing of it was accepted. Send it again, or less at once.", rateGrace, leastRate, most),
+		}
+	default:
+		return badRequest("The body ended early. Send it again.")
 	}
-	return nil
 }
 
 // checkType refuses a body that says it is something else than what is

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,13 +24,16 @@ const (
 	bulkAtOnce = 8
 )
 
-// A bulk is one command on all transactions that a filter chooses.
+// A bulk is one command on all transactions, or queues, that a filter chooses.
 type bulk struct {
 	filter queues.Filter
 	dry    bool
 	// meant reports whether the command is for such a transaction at all.
 	meant func(*lifecycle.Transaction) bool
-	do    func(ctx context.Context, uid string) error
+	// page returns the names of those that the command is for behind a cursor, and whether
+	// more may be asked for at once.
+	page func(ctx context.Context, cursor string) (names []string, next string, more bool, err error)
+	do   func(ctx context.Context, name string) error
 
 	matched, done, refused int
 	refusals               map[string]int // by code
@@ -66,40 +70,133 @@ func (a *api) bulk(w http.ResponseWriter, r *http.Request, b *bulk) error {
 	if err := a.readBulk(r, f, b); err != nil {
 		return err
 	}
+	b.page = func(ctx context.Context, cursor string) (uids []string, next string, more bool, err error) {
+		ts, next, err := a.Store.List(ctx, b.filter, mostPage, cursor)
+		for _, t := range ts {
+			if b.meant(t) {
+				uids = append(uids, t.UID)
+			}
+		}
+		// A short page has cost as much as may be looked at.
+		return uids, next, len(ts) == mostPage, err
+	}
+	return a.sendBulk(w, r, b)
+}
+
+func (a *api) sendBulk(w http.ResponseWriter, r *http.Request, b *bulk) error {
 	if err := a.runBulk(r.Context(), b); err != nil {
 		return err
 	}
 	return send(w, http.StatusOK, appendBulk(nil, b))
 }
 
-// readBulk reads what is to be done to which transactions. There must be a
-// filter: none would choose everything.
+func (a *api) pauseAll(w http.ResponseWriter, r *http.Request) error {
+	f, err := a.object(w, r, false, "filter", "dryRun", "cursor", "reason", "until")
+	if err != nil {
+		return err
+	}
+	reason, until := f.pause()
+	return a.queueBulk(w, r, f, func(*queues.Queue) bool { return true }, func(ctx context.Context, name string) error {
+		return a.Store.PauseUntil(ctx, name, reason, until)
+	})
+}
+
+func (a *api) resumeAll(w http.ResponseWriter, r *http.Request) error {
+	f, err := a.object(w, r, false, "filter", "dryRun", "cursor")
+	if err != nil {
+		return err
+	}
+	return a.queueBulk(w, r, f, func(q *queues.Queue) bool { return q.Paused != "" }, a.Store.Resume)
+}
+
+// queueBulk is bulk for queues, of those that f has read so far.
+func (a *api) queueBulk(w http.ResponseWriter, r *http.Request, f *form, meant func(*queues.Queue) bool,
+	do func(ctx context.Context, name string) error) error {
+	b := &bulk{do: do}
+	inner, texts := f.filter("prefix", "key")
+	within := a.chosen(inner, texts)
+	if err := b.read(r, f, inner, texts); err != nil {
+		return err
+	}
+	b.page = func(ctx context.Context, cursor string) (names []string, next string, more bool, err error) {
+		qs, next, err := a.Store.QueuesNamed(ctx, "", within, mostPage, cursor)
+		for _, q := range qs {
+			if meant(q) {
+				names = append(names, q.Name)
+			}
+		}
+		return names, next, len(qs) == mostPage, err
+	}
+	return a.sendBulk(w, r, b)
+}
+
+// chosen are the beginnings of the queues that a filter is for: the prefix that it gives, or
+// what the keys of a name are limited to; none for all.
+func (a *api) chosen(inner *form, texts map[string]string) queues.Prefixes {
+	prefix, key := texts["prefix"], texts["key"]
+	switch {
+	case prefix != "" && key != "":
+		inner.wrong("key", "must not be given beside prefix")
+	case prefix != "" && !queues.ValidUID(prefix):
+		inner.wrong("prefix", "must be the beginning of a name: it "+wantUID[len("must "):])
+	case prefix != "":
+		return queues.Prefixes{prefix}
+	case key != "":
+		within, known := a.Keys.within(key)
+		if len(within) > 0 {
+			return within
+		}
+		if inner.wrong("key", "must be the name of keys that are for some queues; those of this name are for all: give prefix"); !known {
+			inner.Errors[len(inner.Errors)-1].Message = "must be the name of keys that this service knows; of one that was taken out give prefix"
+		}
+	}
+	return nil
+}
+
+// readBulk reads what is to be done to which transactions.
 func (a *api) readBulk(r *http.Request, f *form, b *bulk) error {
+	inner, texts := f.filter("queue", "type", "state", "sender", "prefix", "key")
+	b.filter = queues.Filter{Queue: texts["queue"], Type: texts["type"], Sender: texts["sender"], State: lifecycle.State(texts["state"])}
+	for name, text := range texts {
+		if text == "" {
+			continue // which read tells
+		} else if message := a.wrongFilter(b.filter, name); message != "" {
+			inner.wrong(name, message)
+		}
+	}
+	b.filter.Within = a.chosen(inner, texts)
+	return b.read(r, f, inner, texts)
+}
+
+// filter reads the filter of a bulk command, with these fields.
+func (f *form) filter(names ...string) (inner *form, texts map[string]string) {
+	texts = make(map[string]string)
 	doc := f.value("filter")
 	if isNull(doc) || doc[0] != '{' {
-		f.wrong("filter", "must be an object with at least one of queue, type, state and sender")
-		return invalid(f.Errors...)
+		doc = []byte("{}")
 	}
-	inner := readForm(doc, "queue", "type", "state", "sender")
-	texts := make(map[string]string)
+	inner = readForm(doc, names...)
 	for _, name := range inner.names {
 		if text, ok := inner.text(name); ok {
 			texts[name] = text
 		}
 	}
-	b.filter = queues.Filter{Queue: texts["queue"], Type: texts["type"], Sender: texts["sender"], State: lifecycle.State(texts["state"])}
-	for name, text := range texts {
-		if text == "" {
+	return inner, texts
+}
+
+// read reads what all bulk commands have, and says what is wrong with them. There must be a
+// filter: none would choose everything.
+func (b *bulk) read(r *http.Request, f, inner *form, texts map[string]string) error {
+	for _, name := range inner.names {
+		if text, given := texts[name]; given && text == "" {
 			inner.wrong(name, "must not be empty; leave it out to choose all")
-		} else if message := a.wrongFilter(b.filter, name); message != "" {
-			inner.wrong(name, message)
 		}
 	}
 	for _, e := range inner.Errors {
 		f.wrong("filter."+e.Field, e.Message)
 	}
 	if len(texts) == 0 && len(inner.Errors) == 0 {
-		f.wrong("filter", "must have at least one of queue, type, state and sender")
+		f.wrong("filter", "must be an object with at least one of "+strings.Join(inner.names, ", "))
 	}
 	if dry := f.value("dryRun"); !isNull(dry) && string(dry) != "true" && string(dry) != "false" {
 		f.wrong("dryRun", "must be true or false")
@@ -129,9 +226,9 @@ func (a *api) readBulk(r *http.Request, f *form, b *bulk) error {
 func (a *api) runBulk(ctx context.Context, b *bulk) error {
 	end := time.Now().Add(bulkTime)
 	for first := true; ; first = false {
-		ts, next, err := a.Store.List(ctx, b.filter, mostPage, b.next)
+		names, next, more, err := b.page(ctx, b.next)
 		if err == nil {
-			err = a.stepBulk(ctx, b, ts)
+			err = a.stepBulk(ctx, b, names)
 		}
 		if err != nil && !first {
 			return nil
@@ -140,8 +237,7 @@ func (a *api) runBulk(ctx context.Context, b *bulk) error {
 			return err
 		}
 		b.next = next
-		// A short page has cost as much as may be looked at.
-		if next == "" || len(ts) < mostPage || b.matched+mostPage > bulkMost || time.Now().After(end) {
+		if next == "" || !more || b.matched+mostPage > bulkMost || time.Now().After(end) {
 			return nil
 		}
 	}
@@ -149,20 +245,19 @@ func (a *api) runBulk(ctx context.Context, b *bulk) error {
 
 // stepBulk does the command to those that it is for. The error is that of the
 // store.
-func (a *api) stepBulk(ctx context.Context, b *bulk, ts []*lifecycle.Transaction) error {
-	ts = slices.DeleteFunc(ts, func(t *lifecycle.Transaction) bool { return !b.meant(t) })
+func (a *api) stepBulk(ctx context.Context, b *bulk, names []string) error {
 	if b.dry {
-		b.matched += len(ts)
+		b.matched += len(names)
 		return nil
 	}
-	errs := make([]error, len(ts))
+	errs := make([]error, len(names))
 	turns := make(chan struct{}, bulkAtOnce)
 	var wg sync.WaitGroup
-	for i, t := range ts {
+	for i, name := range names {
 		turns <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-turns }()
-			errs[i] = b.do(ctx, t.UID)
+			errs[i] = b.do(ctx, name)
 		})
 	}
 	wg.Wait()

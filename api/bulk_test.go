@@ -49,10 +49,10 @@ func (d *doer) take() []string {
 	return uids
 }
 
-func setupBulk(t *testing.T) (*service, *doer) {
+func setupBulk(t *testing.T, change ...func(*Options)) (*service, *doer) {
 	t.Helper()
 	d := new(doer)
-	return setup(t, func(o *Options) { o.Control = d }), d
+	return setup(t, append(change, func(o *Options) { o.Control = d })...), d
 }
 
 // all follows a bulk command to its end and returns the sums of its steps.

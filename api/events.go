@@ -27,13 +27,18 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !a.feed.enter() {
+	oldest := r.URL.Query().Get("from")
+	if oldest != "" && oldest != "oldest" {
+		return badRequest("from must be oldest, or left out.")
+	}
+	seat, crowded := a.feed.enter(callerOf(w).name)
+	if seat == nil {
 		return &problem{
 			Status: http.StatusTooManyRequests, Code: codeRateLimited, Title: "Too many clients follow the events",
-			Detail: "This process serves no more of them at a time. Ask another one, or later.", After: 5 * time.Second,
+			Detail: "This process serves no more of them at a time, and with this key its share. Ask another one, or later.", After: 5 * time.Second,
 		}
 	}
-	defer a.feed.leave()
+	defer a.feed.leave(seat)
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
 	p, err := a.Store.ReadLog(ctx, 0, 0)
@@ -45,8 +50,9 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	filter.who = v.caller
 	s := &stream{
-		feed: a.feed, filter: filter, granted: func() bool { return a.grants(r, v.caller) },
-		w: w, control: http.NewResponseController(w), at: p.Last, known: -1,
+		feed: a.feed, filter: filter, name: v.name, crowded: crowded,
+		granted: func() bool { return a.grants(r, v.caller) },
+		w:       w, control: http.NewResponseController(w), at: p.Last, known: -1,
 	}
 	if id != nil {
 		if p.Doubted { // what has its number by now may be another event
@@ -56,7 +62,10 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		s.at, s.known = id.number, id.number
+	} else if oldest != "" {
+		s.at = p.First - 1
 	}
+	s.past = oldest != ""
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not wait for more
 	if r.Method == http.MethodHead {
@@ -77,18 +86,18 @@ func (a *api) grants(r *http.Request, as caller) bool {
 
 // An eventFilter chooses events; "" lets everything through, and so does who sees all.
 type eventFilter struct {
-	queue, uid, kind string
-	who              caller
+	queue, uid, kind, actor string
+	who                     caller
 }
 
 // some reports whether not everything is let through.
 func (f eventFilter) some() bool {
-	return f.queue != "" || f.uid != "" || f.kind != "" || len(f.who.within) > 0
+	return f.queue != "" || f.uid != "" || f.kind != "" || f.actor != "" || len(f.who.within) > 0
 }
 
 func eventFilterOf(r *http.Request) (eventFilter, error) {
 	q := r.URL.Query()
-	f := eventFilter{queue: q.Get("queue"), uid: q.Get("uid"), kind: q.Get("type")}
+	f := eventFilter{queue: q.Get("queue"), uid: q.Get("uid"), kind: q.Get("type"), actor: q.Get("actor")}
 	switch {
 	case q.Has("queue") && !queues.ValidName(f.queue):
 		return f, badRequest("queue " + wantName + ".")
@@ -96,18 +105,21 @@ func eventFilterOf(r *http.Request) (eventFilter, error) {
 		return f, badRequest("uid " + wantUID + ".")
 	case q.Has("type") && !dispatcher.ValidType(f.kind):
 		return f, badRequest("type must be the name of a type.")
+	case q.Has("actor") && !queues.ValidUID(f.actor):
+		return f, badRequest("actor must be the name of a key: it %s.", wantUID)
 	}
 	return f, nil
 }
 
 func (f eventFilter) match(e *queues.Entry) bool {
 	return (f.queue == "" || f.queue == eventQueue(e)) && (f.kind == "" || f.kind == e.Type) &&
+		(f.actor == "" || f.actor == e.Actor) &&
 		(f.uid == "" || f.uid == e.ID && e.Kind == queues.OfTransaction) && f.who.within.Admit(eventQueue(e))
 }
 
 // within reports whether anything in a chunk may match.
 func (f eventFilter) within(c *chunk) bool {
-	for _, name := range []string{f.queue, f.uid, f.kind} {
+	for _, name := range []string{f.queue, f.uid, f.kind, f.actor} {
 		if _, ok := c.names[name]; !ok {
 			return false
 		}
@@ -214,6 +226,7 @@ func appendFields(b []byte, epoch string, e *queues.Entry) []byte {
 	o.optional("to", string(e.To.State()))
 	o.count("attempt", uint32(e.Attempt))
 	o.optional("code", e.Code)
+	o.optional("actor", e.Actor)
 	return o.b
 }
 

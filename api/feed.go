@@ -32,9 +32,9 @@ const (
 type feed struct {
 	store *queues.Store
 	log   *slog.Logger
-	most  int           // clients at a time
-	ring  int           // bytes
-	pages chan struct{} // taken by who reads a page
+	seats *seats // of clients
+	ring  int    // bytes
+	pages *seats // of those who read a page
 	told  func(change int)
 
 	mu      sync.Mutex
@@ -47,7 +47,7 @@ func newFeed(o *Options) *feed {
 	if told == nil {
 		told = func(int) {}
 	}
-	return &feed{told: told, store: o.Store, log: o.Log, most: o.EventClients, ring: o.EventMemory, pages: make(chan struct{}, pagesAtOnce)}
+	return &feed{told: told, store: o.Store, log: o.Log, ring: o.EventMemory, seats: newSeats(o.EventClients, 0), pages: newSeats(pagesAtOnce, 0)}
 }
 
 // A tail is one unbroken story: when the store has lost events, it ends and
@@ -69,7 +69,7 @@ type chunk struct {
 	entries     []queues.Entry
 	text        []byte
 	ends        []int // of each event in text
-	// names are the queues, uids and types in it: most clients look for one that
+	// names are the queues, uids, types and actors in it: most clients look for one that
 	// is not.
 	names map[string]struct{}
 }
@@ -83,27 +83,31 @@ func newChunk(epoch string, entries []queues.Entry) *chunk {
 		e := &entries[i]
 		c.text = appendEvent(c.text, epoch, e)
 		c.ends = append(c.ends, len(c.text))
-		for _, name := range []string{e.ID, e.Queue, e.Type} {
+		for _, name := range []string{e.ID, e.Queue, e.Type, e.Actor} {
 			c.names[name] = struct{}{}
 		}
 	}
 	return c
 }
 
-// enter admits a client, which leaves later; false if there are too many.
-func (f *feed) enter() bool {
+// enter admits a client of a name, which leaves later, or when it is told by closing crowded
+// that another one needs the seat; nil if there are too many.
+func (f *feed) enter(name string) (s *seat, crowded <-chan struct{}) {
+	if s = f.seats.take(name, true); s == nil {
+		return nil, nil
+	}
+	told := make(chan struct{})
+	s.lend(func() { close(told) })
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.clients >= f.most {
-		return false
-	}
 	f.clients++
 	f.told(1)
-	return true
+	return s, told
 }
 
 // leave ends what an unneeded tail waits for; it looks by itself who is there.
-func (f *feed) leave() {
+func (f *feed) leave(s *seat) {
+	s.release()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.told(-1)
@@ -294,14 +298,13 @@ func (f *feed) answers(t *tail) bool {
 }
 
 // page reads on for a client that is behind.
-func (f *feed) page(ctx context.Context, at int64) (queues.LogPart, error) {
+func (f *feed) page(ctx context.Context, name string, at int64) (queues.LogPart, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	select {
-	case f.pages <- struct{}{}:
-		defer func() { <-f.pages }()
-		return f.store.ReadLog(ctx, at, queues.MaxBatch)
-	case <-ctx.Done():
+	turn := f.pages.await(ctx, name, callTimeout)
+	if turn == nil {
 		return queues.LogPart{}, queues.ErrUnavailable
 	}
+	defer turn.release()
+	return f.store.ReadLog(ctx, at, queues.MaxBatch)
 }

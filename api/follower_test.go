@@ -84,10 +84,10 @@ type frame struct{ ID, Event, Data, Comment, Retry string }
 
 // told is the data of an event.
 type told struct {
-	ID, At                         string
-	UID, Queue, Type, Sender, Code *string
-	From, To                       *string
-	Attempt                        *int
+	ID, At                                string
+	UID, Queue, Type, Sender, Code, Actor *string
+	From, To                              *string
+	Attempt                               *int
 }
 
 // A follower reads a stream.

@@ -104,32 +104,50 @@ func sameSite(origins []string) func(http.Handler) http.Handler {
 	}
 }
 
-// paced lets requests of a key through at the rate that it may have.
-func (a *api) paced(next http.Handler) http.Handler {
-	if a.pace == nil {
-		return next
-	}
-	return a.handle(func(w http.ResponseWriter, r *http.Request) error {
-		wait, err := a.pace.Spend(r.Context(), callerOf(w).name)
-		if err != nil {
-			return err
-		}
-		if wait > 0 {
-			return &problem{
-				Status: http.StatusTooManyRequests, Code: codeRateLimited, Title: "Too many requests with this key",
-				Detail: "The key has used up the requests that it may make, at all processes together. Send it again after the seconds of Retry-After.",
-				After:  wait.Truncate(time.Second) + time.Second,
-			}
-		}
-		next.ServeHTTP(w, r)
-		return nil
-	})
+// A bucket is what counts by itself for the rate of a name: who has posted much still sees,
+// cancels and stops what he has posted. No name of a key has a colon.
+type bucket string
+
+const (
+	posting bucket = ":posts" // each transaction
+	asking  bucket = ""       // every other request
+)
+
+// usedUp says of what a name has had its part.
+var usedUp = map[bucket]string{
+	posting: "The key has posted as many transactions as it may, at all processes together; each of a batch is one. " +
+		"Reading and cancelling go on. Send it again after the seconds of Retry-After.",
+	asking: "The key has used up the requests that it may make, at all processes together. " +
+		"Send it again after the seconds of Retry-After.",
 }
 
-// charge counts n requests more for the key of a request that is under way.
+// paced lets requests of a key through at the rate that it may have.
+func (a *api) paced(b bucket) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		if a.pace == nil {
+			return next
+		}
+		return a.handle(func(w http.ResponseWriter, r *http.Request) error {
+			wait, err := a.pace.Spend(r.Context(), callerOf(w).name+string(b))
+			if err != nil {
+				return err
+			}
+			if wait > 0 {
+				return &problem{
+					Status: http.StatusTooManyRequests, Code: codeRateLimited, Title: "Too many requests with this key",
+					Detail: usedUp[b], After: wait.Truncate(time.Second) + time.Second,
+				}
+			}
+			next.ServeHTTP(w, r)
+			return nil
+		})
+	}
+}
+
+// charge counts n transactions more for the key of a batch that is under way.
 func (a *api) charge(w http.ResponseWriter, r *http.Request, n int) error {
 	if a.pace == nil || n < 1 {
 		return nil
 	}
-	return a.pace.Charge(r.Context(), callerOf(w).name, n)
+	return a.pace.Charge(r.Context(), callerOf(w).name+string(posting), n)
 }

@@ -177,7 +177,8 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
-// A client that heeds Retry-After comes through; a batch counts as what it holds.
+// A client that heeds Retry-After comes through. A batch counts as what it holds, and keeps its
+// own name from posting alone.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -191,12 +192,18 @@ func TestRetryAfter(t *testing.T) {
 			}
 			return time.Duration(seconds) * time.Second
 		}
-		s.ask("POST", "/transactions/batch", strings.Repeat(`{"queue":"a","type":"ANY","data":{}}`+"\n", 1000)).want(200)
-		after := wait(s.ask("GET", "/queues", ""))
+		const post = `{"queue":"a","type":"ANY","data":{}}`
+		s.ask("POST", "/transactions/batch", strings.Repeat(post+"\n", 1000)).want(200)
+		after := wait(s.ask("POST", "/transactions", post))
 		if after < 490*time.Second || after > 492*time.Second {
 			t.Errorf("after a thousand it waits %s", after)
 		}
+		// What reads and stops has a bucket of its own.
+		s.ask("GET", "/transactions?queue=a", "").want(200)
+		s.ask("POST", "/transactions/none/cancel", "").wantProblem(404, "NOT_FOUND")
+		s.ask("POST", "/queues/a/pause", "").want(200)
 		<-time.After(after)
+		s.ask("POST", "/transactions", post).want(202)
 		r := s.ask("GET", "/queues", "").want(200)
 		for r.Code == 200 {
 			r = s.ask("GET", "/queues", "")

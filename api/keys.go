@@ -79,6 +79,21 @@ func (ring *Keyring) Replace(keys []Key) {
 	ring.locks.Store(&locks)
 }
 
+// within are the beginnings of the queues that the keys of a name are for, none for all; and
+// whether there are such keys.
+func (ring *Keyring) within(name string) (all queues.Prefixes, known bool) {
+	for _, l := range *ring.locks.Load() {
+		if l.name != name {
+			continue
+		}
+		if known = true; len(l.caller.within) == 0 {
+			return nil, true
+		}
+		all = append(all, l.caller.within...)
+	}
+	return all, known
+}
+
 // open reports whether nobody needs a key.
 func (ring *Keyring) open() bool { return len(*ring.locks.Load()) == 0 }
 
@@ -156,14 +171,14 @@ func sign(key []byte, text string) (mark [sha256.Size]byte) {
 }
 
 // require lets only those through whose scope is wide enough.
-func (ring *Keyring) require(want Scope) func(http.Handler) http.Handler {
+func (a *api) require(want Scope) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if ring.open() {
+			if a.Keys.open() {
 				next.ServeHTTP(w, r)
 				return
 			}
-			who := ring.identify(r)
+			who := a.Keys.identify(r)
 			if out, ok := w.(*answer); ok {
 				out.caller = who
 			}
@@ -174,6 +189,7 @@ func (ring *Keyring) require(want Scope) func(http.Handler) http.Handler {
 					Detail: "Send a key that this service knows as Authorization: Bearer.",
 				}
 				if bearer(r) != "" {
+					a.guesses.wrong(r, byProgram)
 					p = unknownKey()
 				}
 				p.write(w)
@@ -183,7 +199,7 @@ func (ring *Keyring) require(want Scope) func(http.Handler) http.Handler {
 					Detail: "Use a key of a wider scope: this takes " + want.String() + ", and the key has " + who.scope.String() + ".",
 				}).write(w)
 			default:
-				next.ServeHTTP(w, r)
+				next.ServeHTTP(w, r.WithContext(queues.By(r.Context(), who.name)))
 			}
 		})
 	}

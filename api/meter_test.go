@@ -58,10 +58,11 @@ func TestMeter(t *testing.T) {
 	}
 
 	f := newFeed(&Options{Store: s.store, EventClients: 1, Meter: Meter{Following: func(change int) { clients += change }}})
-	if !f.enter() || f.enter() || clients != 1 {
+	seat, _ := f.enter("")
+	if none, _ := f.enter(""); seat == nil || none != nil || clients != 1 {
 		t.Errorf("%d clients told, one came in", clients)
 	}
-	if f.leave(); clients != 0 {
+	if f.leave(seat); clients != 0 {
 		t.Errorf("%d clients told, all have left", clients)
 	}
 }

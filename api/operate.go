@@ -68,25 +68,31 @@ func (a *api) pauseQueue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reason, _ := f.text("reason")
-	reason = strings.TrimSpace(reason)
-	if utf8.RuneCountInString(reason) > mostReason {
-		f.wrong("reason", "must be of at most 200 characters")
-	}
-	until := f.time("until")
-	if !until.IsZero() && !until.After(time.Now()) {
-		f.wrong("until", "must be in the future")
-	}
+	reason, until := f.pause()
 	if len(f.Errors) > 0 {
 		return invalid(f.Errors...)
-	}
-	if reason == "" {
-		reason = "paused by request" // an empty one is how the store resumes
 	}
 	if err := a.Store.PauseUntil(r.Context(), name, reason, until); err != nil {
 		return err
 	}
 	return a.sendQueue(w, r, name)
+}
+
+// pause reads why a queue is paused, and until when, zero for no end.
+func (f *form) pause() (reason string, until time.Time) {
+	reason, _ = f.text("reason")
+	reason = strings.TrimSpace(reason)
+	if utf8.RuneCountInString(reason) > mostReason {
+		f.wrong("reason", "must be of at most 200 characters")
+	}
+	until = f.time("until")
+	if !until.IsZero() && !until.After(time.Now()) {
+		f.wrong("until", "must be in the future")
+	}
+	if reason == "" {
+		reason = "paused by request" // an empty one is how the store resumes
+	}
+	return reason, until
 }
 
 func (a *api) resumeQueue(w http.ResponseWriter, r *http.Request) error {

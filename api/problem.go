@@ -32,6 +32,7 @@ const (
 	codeStoreFull      = "STORE_FULL"
 	codeTooManyWaiting = "TOO_MANY_WAITING"
 	codeRateLimited    = "RATE_LIMITED"
+	codeTooSlow        = "TOO_SLOW"
 	codeUnauthorized   = "UNAUTHORIZED"
 	codeForbidden      = "FORBIDDEN"
 	codeEventsGone     = "EVENTS_GONE"
@@ -213,7 +214,7 @@ func (p *problem) write(w http.ResponseWriter) {
 	if p.After > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(p.After/time.Second)))
 	}
-	if p.Code == codeTooLarge {
+	if p.Code == codeTooLarge || p.Code == codeTooSlow {
 		w.Header().Set("Connection", "close") // the rest of the body is not read
 	}
 	if p.Code == codeUnauthorized {

@@ -36,9 +36,9 @@ func (a *api) openSession(w http.ResponseWriter, r *http.Request) error {
 	if a.Keys.open() {
 		return sendSession(w, false, caller{scope: Admin})
 	}
-	who := a.Keys.find(key)
-	if who.scope == 0 {
-		return unknownKey()
+	who, err := a.guesses.look(r, a.Keys, key)
+	if err != nil {
+		return err
 	}
 	until := time.Now().Add(sessionLife)
 	http.SetCookie(w, sessionCookie(r, a.Keys.Session(key, until), int(sessionLife/time.Second)))

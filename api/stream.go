@@ -29,9 +29,12 @@ type stream struct {
 	tail    *tail
 	epoch   string
 	filter  eventFilter
-	granted func() bool // the key that it was opened with still lets see the same
+	name    string          // of the key that it was opened with
+	granted func() bool     // that key still lets see the same
+	crowded <-chan struct{} // closed when another one needs its seat
 	w       http.ResponseWriter
 	control *http.ResponseController
+	past    bool  // it wants to know when it has all that there was
 	at      int64 // all up to here is sent, or not for this client
 	known   int64 // the last id that the client was told; -1 for none
 	live    bool  // it has been level with the tail
@@ -56,12 +59,18 @@ func (s *stream) run(ctx context.Context) error {
 		case inRing:
 			err = s.pass(c)
 		case level:
+			if s.past && !s.live {
+				if err := s.say("level", 0); err != nil {
+					return err
+				}
+			}
 			s.live = true
 			beat.Reset(max(0, heartbeat-time.Since(s.wrote)))
 			select {
 			case <-more:
 			case <-beat.C:
 			case <-stopping:
+			case <-s.crowded:
 			case <-ctx.Done():
 				return nil
 			}
@@ -79,6 +88,8 @@ func (s *stream) run(ctx context.Context) error {
 		case <-stopping:
 			// Not all at once: others have to take them.
 			return s.part("this process ends: come again from here", time.Second+rand.N(2*time.Second))
+		case <-s.crowded:
+			return s.part("other keys need the place: come again from here", 5*time.Second+rand.N(10*time.Second))
 		default:
 		}
 		if time.Since(s.checked) >= heartbeat {
@@ -156,7 +167,7 @@ func (s *stream) choose(entries []queues.Entry, text func(b []byte, i int) []byt
 // catchUp reads and sends one page of the log. It is done if the client has to
 // come again.
 func (s *stream) catchUp(ctx context.Context) (done bool, err error) {
-	p, err := s.feed.page(ctx, s.at)
+	p, err := s.feed.page(ctx, s.name, s.at)
 	switch {
 	case ctx.Err() != nil:
 		return true, nil

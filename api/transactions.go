@@ -20,7 +20,12 @@ import (
 )
 
 // postTransaction limits its time from when the body is read, which the server limits.
-func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
+func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) (failure error) {
+	var accepted queues.Accepted
+	defer func() {
+		accepted.Err = failure
+		a.posted(callerOf(w), accepted)
+	}()
 	if err := checkType(r, "application/json"); err != nil {
 		return err
 	}
@@ -42,7 +47,7 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	traced := a.accepting(r.Context(), &item)
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
-	accepted := a.Store.Enqueue(ctx, item)
+	accepted = a.Store.Enqueue(ctx, item)
 	traced(accepted)
 	if accepted.Err != nil {
 		return accepted.Err

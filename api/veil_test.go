@@ -89,7 +89,7 @@ func TestAddressesAreVeiled(t *testing.T) {
 		return s.serve(r).Body.String()
 	}
 	const item = `{"queue":"a-1","type":"ANY","data":{"message":"http://10.9.9.9:1"},"uid":"u"}`
-	ask("one", "POST", base+"/transactions", item)
+	ask("ops", "POST", base+"/transactions", item)
 	if err := s.senders.Register(t.Context(), "B62x", "http://worker-7:39101"); err != nil {
 		t.Fatal(err)
 	}

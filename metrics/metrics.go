@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -41,6 +42,8 @@ type Metrics struct {
 	retries, errors, raises, reopened    *prometheus.CounterVec
 	fees, scriptCalls, answers, takeover *prometheus.CounterVec
 	followers                            prometheus.Gauge
+	wrongKeys, tenants                   *prometheus.CounterVec
+	keys                                 names
 	looks, estimates, repriced, landed   *prometheus.CounterVec
 	webhooks                             *prometheus.CounterVec
 	webhookCalls, posts                  *prometheus.HistogramVec
@@ -90,6 +93,14 @@ func New(o Options) *Metrics {
 	m.requests = m.histogram("http_request_seconds",
 		"Requests but for the stream of events, by the pattern of the route.", short, "route")
 	m.answers = m.counter("http_requests_total", "Requests that have ended.", "method", "route", "status")
+	m.wrongKeys = m.counter("wrong_keys_total",
+		"Keys that were given and are none, by the way: login (of the dashboard) or program (Authorization: Bearer).", "way")
+	for _, way := range api.Ways {
+		m.wrongKeys.WithLabelValues(way)
+	}
+	m.tenants = m.counter("posted_total",
+		"Posts by the name of the API key, none where nobody needs a key and other beyond a hundred names: "+
+			"transactions accepted, known already (existed) or refused, each of a batch by itself.", "key", "outcome")
 	m.webhooks = m.counter("webhook_tries_total",
 		"Tries to deliver an event, by outcome: delivered, failed or throttled (429).", "endpoint", "outcome")
 	m.webhookCalls = m.histogram("webhook_seconds", "How long endpoints took to answer, or not to.", short, "endpoint")
@@ -305,7 +316,35 @@ func (m *Metrics) Webhook(endpoint, outcome string, took time.Duration) {
 
 // API is what package api tells.
 func (m *Metrics) API() api.Meter {
-	return api.Meter{Request: m.request, Following: func(change int) { m.followers.Add(float64(change)) }}
+	return api.Meter{
+		Request: m.request, Following: func(change int) { m.followers.Add(float64(change)) },
+		Posted:   func(key, outcome string) { m.tenants.WithLabelValues(m.keys.bounded(key), outcome).Inc() },
+		WrongKey: func(way string) { m.wrongKeys.WithLabelValues(way).Inc() },
+	}
+}
+
+// names bound how many values of a label there are. They may be used concurrently.
+type names struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+const mostNames = 100
+
+// bounded is a name as a label: none for nobody's, other where there are too many.
+func (n *names) bounded(name string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case name == "":
+		return "none"
+	case !n.seen[name] && len(n.seen) >= mostNames:
+		return "other"
+	case n.seen == nil:
+		n.seen = make(map[string]bool)
+	}
+	n.seen[name] = true
+	return name
 }
 
 func (m *Metrics) request(method, route string, status int, took time.Duration) {

@@ -223,6 +223,12 @@ func TestHooks(t *testing.T) {
 	api.Following(1)
 	api.Following(1)
 	api.Following(-1)
+	api.WrongKey("login")
+	for i := range 200 {
+		api.Posted(fmt.Sprint("shop-", i), "accepted")
+	}
+	api.Posted("shop-0", "refused")
+	api.Posted("", "existed")
 	text := b.scrape()
 	b.want(text,
 		`sequencer_state_seconds_sum{state="WAITING",type="MINT"} 3`, `sequencer_state_seconds_count{state="WAITING",type="MINT"} 1`,
@@ -234,6 +240,9 @@ func TestHooks(t *testing.T) {
 		`sequencer_inclusion_seconds_sum{type="MINT"} 40`, `sequencer_inclusion_blocks_sum{type="MINT"} 2`,
 		`sequencer_worker_call_seconds_sum{call="prove",outcome="ok",type="MINT"} 2`, `sequencer_worker_call_seconds_sum{call="prove",outcome="failed",type="MINT"} 1`,
 		`sequencer_fee_raises_total{type="MINT"} 1`, `sequencer_takeovers_total 3`, `sequencer_event_clients 1`,
+		`sequencer_posted_total{key="shop-99",outcome="accepted"} 1`, `sequencer_posted_total{key="shop-0",outcome="refused"} 1`,
+		`sequencer_posted_total{key="other",outcome="accepted"} 100`, `sequencer_posted_total{key="none",outcome="existed"} 1`,
+		`sequencer_wrong_keys_total{way="login"} 1`, `sequencer_wrong_keys_total{way="program"} 0`,
 		`sequencer_http_requests_total{method="POST",route="/api/v1/transactions",status="202"} 1`,
 		`sequencer_http_requests_total{method="other",route="none",status="405"} 1`,
 		`sequencer_http_requests_total{method="GET",route="/api/v1/events",status="200"} 1`,

@@ -50,6 +50,8 @@ type Change struct {
 	Budgets []Budget
 	// Width is how many of a queue may be in flight where nobody has set it.
 	Width int
+	// By is whose word it is, "" for nobody's in particular.
+	By string
 	// Limits refuses the change with a *FeeLimitError if it costs more than they
 	// leave of the day.
 	Limits FeeLimits
@@ -191,6 +193,9 @@ func (s *Store) arguments(c *Change) []any {
 	}
 	if c.Process != "" {
 		say("claim", c.Process)
+	}
+	if c.By != "" {
+		say("by", c.By)
 	}
 	s.aside(c, say)
 	return args

@@ -24,7 +24,8 @@ const (
 // An Event is one entry of the log, written by the script that made the change.
 // Numbers count from 1 without gaps. In Redis it is one field, "<ms> <kind> <id>
 // <sender> <from> <to> <attempt> <code>", with "-" for what is empty; of a
-// transaction just accepted, of which there are the most, only "<ms> <uid>".
+// transaction just accepted, of which there are the most, only "<ms> <uid>"; of a person's
+// word, with who said so behind it.
 type Event struct {
 	Number  int64
 	At      time.Time
@@ -35,6 +36,22 @@ type Event struct {
 	To      lifecycle.Phase // "" for one that was removed
 	Attempt int             // 0 if the change is about none
 	Code    string
+	Actor   string // whose word it was, the name of an API key; "" for nobody's in particular
+}
+
+type actorKey struct{}
+
+// By returns a context for what a person does, by the name of the API key: the events of it
+// name them. Pause, Resume, PauseUntil, SetWidth and Remove heed it, and what packages senders
+// and sequencer do for a person.
+func By(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, actorKey{}, name)
+}
+
+// Actor is who does something, "" for nobody in particular.
+func Actor(ctx context.Context) string {
+	name, _ := ctx.Value(actorKey{}).(string)
+	return name
 }
 
 // Events returns at most limit events behind the one numbered after, in order.
@@ -72,6 +89,10 @@ func (e *numbers) event(number, line string) Event {
 	if at, uid, _ := strings.Cut(line, " "); uid != "" && !strings.Contains(uid, " ") {
 		line = at + " t " + uid + " - - " + string(lifecycle.PhaseWaiting) + " - -"
 	}
+	actor := ""
+	if w := strings.Fields(line); len(w) == 9 {
+		actor, line = w[8], strings.Join(w[:8], " ")
+	}
 	w := e.words(line, 8)
 	for i := range w {
 		if w[i] == "-" && i != 2 { // a queue or a transaction may be called so
@@ -80,7 +101,7 @@ func (e *numbers) event(number, line string) Event {
 	}
 	return Event{
 		Number: e.int(number), At: fromMillis(e.int(w[0])), Kind: EventKind(w[1]), ID: w[2], Sender: w[3],
-		From: lifecycle.Phase(w[4]), To: lifecycle.Phase(w[5]), Attempt: int(e.int(w[6])), Code: w[7],
+		From: lifecycle.Phase(w[4]), To: lifecycle.Phase(w[5]), Attempt: int(e.int(w[6])), Code: w[7], Actor: actor,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -253,4 +254,36 @@ func testOldest(f *fixture) {
 	see("come back", map[string]string{"p": "a", "q": "d"})
 	f.to("d", lifecycle.PhaseFailed, person)
 	see("none", map[string]string{"p": "a"})
+}
+
+// TestActorOfOne: of changes that share a run of the script only that of a person names it.
+func TestActorOfOne(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, redistest.Mini(t).Client, "seq")
+	f.post("q", "a", "b", "c")
+	end := func(uid, by string) func() {
+		before, err := f.store.Get(f.ctx, uid)
+		f.ok(err)
+		after := *before
+		after.Phase = lifecycle.PhaseFailed
+		return func() {
+			_, err := f.store.Advance(f.ctx, &queues.Change{
+				Before: before, After: &after, By: by, Now: time.Now(),
+				Aside: lifecycle.Aside{Person: true, Code: "CANCELLED"}, Moves: lifecycle.Moves{Remove: -1},
+			})
+			if err != nil {
+				f.Error(err)
+			}
+		}
+	}
+	f.store.Together(end("a", "one"), end("b", ""), end("c", "two"))
+	p, err := f.store.ReadLog(f.ctx, 3, 10)
+	f.ok(err)
+	got := map[string]string{}
+	for _, e := range p.Entries {
+		got[e.ID] = e.Actor
+	}
+	if diff := cmp.Diff(map[string]string{"a": "one", "b": "", "c": "two"}, got); diff != "" {
+		t.Error(diff)
+	}
 }

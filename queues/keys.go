@@ -72,7 +72,7 @@ import (
 //	n:seq n:claim  counters
 //	ping           string  that Redis takes writes
 //	turn:<name>    string  one process does what has the name, for as long as this lasts
-//	rate:<key>     string  microseconds up to which an API key has used its rate up
+//	rate:<key>     string  microseconds up to which the name of an API key has used its rate up; NAME:posts: of posts
 //	hooks          zset    webhook endpoints by the number of the event that each has come to: the
 //	                       log keeps what is behind the lowest. What follows is kept by
 //	                       package webhooks

@@ -236,7 +236,7 @@ func (s *Store) PauseUntil(ctx context.Context, name, reason string, until time.
 	if !until.IsZero() {
 		till = strconv.FormatInt(millis(until), 10)
 	}
-	v, err := s.Run(ctx, pauseScript, name, reason, till)
+	v, err := s.Run(ctx, pauseScript, name, reason, till, Actor(ctx))
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (s *Store) SetWidth(ctx context.Context, name string, width int) error {
 	if width > 0 {
 		word = strconv.Itoa(width)
 	}
-	v, err := s.Run(ctx, widthScript, name, word)
+	v, err := s.Run(ctx, widthScript, name, word, Actor(ctx))
 	if err != nil {
 		return err
 	}
@@ -274,7 +274,7 @@ var ErrNotFinal = fmt.Errorf("the transaction is not final")
 // Remove forgets a transaction that is FAILED, UNRESOLVED, or DONE past
 // finality, and has nothing open. Errors: ErrNotFound, ErrNotFinal, ErrUnsettled, ErrUnavailable.
 func (s *Store) Remove(ctx context.Context, uid string) error {
-	v, err := s.Run(ctx, removeScript, uid, inMillis(s.known()))
+	v, err := s.Run(ctx, removeScript, uid, inMillis(s.known()), Actor(ctx))
 	if err != nil {
 		return err
 	}

@@ -143,7 +143,15 @@ func New(store *queues.Store, client redis.UniversalClient) *Pool {
 func (p *Pool) SetHost(h Host) { p.host = h }
 
 func (p *Pool) run(ctx context.Context, op, account string, args ...any) error {
-	v, err := p.store.Run(ctx, senderScript, append([]any{op, account}, args...)...)
+	args = append([]any{op, account}, args...)
+	if who := queues.Actor(ctx); who != "" {
+		const before = 6
+		for len(args) < before {
+			args = append(args, "")
+		}
+		args = append(args, who)
+	}
+	v, err := p.store.Run(ctx, senderScript, args...)
 	if err != nil {
 		return err
 	}

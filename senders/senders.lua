@@ -9,11 +9,13 @@
 --                         configuration that names it, and then it is left alone while the
 --                         process that may call its worker lives, or ""; why, in words
 --    proves               its worker's URL: the one there makes proofs
+--    any of them by a person: ARGV[7] is who says so, "" for nobody in particular
 --    balance              nanomina; then why that is too little, in words, or ""
 --                         if it is enough; without it nothing is said
 -- Answer:  "ok", "wake" if a bind may have become possible, "none", "exists" or "bound"
 -- Cost:    about ten commands
 local op, account = ARGV[1], ARGV[2]
+actor = ARGV[7] or ''
 local s = P .. 's:' .. account
 local exists = call('HEXISTS', s, 'group') == 1
 local function field(name) return call('HGET', s, name) or '' end

@@ -184,3 +184,43 @@ func TestOperationsPage(t *testing.T) {
 		}
 	}
 }
+
+// TestActor: what a person has of a transaction is in the log with the name, also what is told
+// beside others, which are nobody's, in one run of a script; and what was asked for and
+// changes no state is there, too.
+func TestActor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Worker(1, devworker.Options{ProveTime: time.Minute})
+		p := w.Start()
+		w.Post("claim", "a")
+		w.Await("a", lifecycle.Dispatching, time.Hour)
+		w.Post("claim", "b")
+		ops, night := queues.By(w.Ctx, "ops"), queues.By(w.Ctx, "night")
+		if _, pending, err := p.Cancel(ops, "a"); err != nil || !pending {
+			t.Fatalf("pending %v, %v", pending, err)
+		}
+		_, _, err := p.Cancel(night, "b")
+		w.OK(err)
+		w.Await("a", lifecycle.Failed, time.Hour)
+		_, err = p.Retry(night, "b")
+		w.OK(err)
+		w.Await("b", lifecycle.Done, time.Hour)
+		w.OK(w.Store.Remove(ops, "a"))
+		var got []string
+		log, err := w.Store.ReadLog(w.Ctx, 0, 100)
+		w.OK(err)
+		for _, e := range log.Entries {
+			if e.Actor != "" {
+				got = append(got, e.ID+" "+string(e.From.State())+" "+string(e.To.State())+" "+e.Code+" "+e.Actor)
+			}
+		}
+		want := []string{
+			"a DISPATCHING DISPATCHING CANCEL_REQUESTED ops", "b WAITING FAILED CANCELLED night", "b FAILED WAITING  night", "a FAILED  REMOVED ops",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

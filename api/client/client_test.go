@@ -156,6 +156,29 @@ func callAll(t *testing.T, s *service) {
 			t.Error(err)
 		}
 	}
+	mine := client.QueueFilter{Prefix: "q"}
+	for b, err := range c.PauseAll(ctx, mine, "all", time.Now().Add(time.Hour), false) {
+		if err != nil || b.Done != 1 {
+			t.Errorf("%+v, %v", b, err)
+		}
+	}
+	for b, err := range c.ResumeAll(ctx, mine, false) {
+		if err != nil || b.Done != 1 {
+			t.Errorf("%+v, %v", b, err)
+		}
+	}
+	var codes []string
+	for e, err := range c.Past(ctx, client.EventFilter{Queue: "q"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Of == "queue" {
+			codes = append(codes, e.Code)
+		}
+	}
+	if !slices.Equal(codes, []string{"PAUSED", "RESUMED"}) {
+		t.Errorf("what has happened is %v", codes)
+	}
 	if q := must(c.PauseQueue(ctx, "q", "why not"))(t); !q.Paused || q.Reason != "why not" || q.Counts[client.Waiting] != 2 {
 		t.Errorf("paused %+v", q)
 	}

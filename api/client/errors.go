@@ -38,6 +38,7 @@ const (
 	StoreFull        Code = "STORE_FULL"
 	TooManyWaiting   Code = "TOO_MANY_WAITING"
 	RateLimited      Code = "RATE_LIMITED"
+	TooSlow          Code = "TOO_SLOW"
 	Unauthorized     Code = "UNAUTHORIZED"
 	Forbidden        Code = "FORBIDDEN"
 	EventsGone       Code = "EVENTS_GONE"

@@ -27,13 +27,14 @@ type Event struct {
 	To      State     `json:"to"` // equal to From where Code says all
 	Attempt int       `json:"attempt"`
 	Code    string    `json:"code"`
+	Actor   string    `json:"actor"` // the name of the key whose word it was, "" for nobody's
 
 	Of  string          `json:"-"` // "transaction", "queue" or "sender"
 	Raw json.RawMessage `json:"-"` // as it was sent
 }
 
 // An EventFilter chooses events; empty fields choose all.
-type EventFilter struct{ Queue, UID, Type string }
+type EventFilter struct{ Queue, UID, Type, Actor string }
 
 const (
 	// silence is how long nothing may come of a stream that has a heartbeat every
@@ -52,8 +53,12 @@ const (
 // log does not reach back to where it has to go on (follow anew, without an id,
 // and read again the state of what you know), or what else the service refuses.
 func (c *Client) Events(ctx context.Context, from string, filter EventFilter) iter.Seq2[*Event, error] {
+	return c.events(ctx, &follower{Client: c, filter: filter, last: from})
+}
+
+func (c *Client) events(ctx context.Context, f *follower) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
-		f := &follower{Client: c, filter: filter, last: from, yield: yield}
+		f.yield = yield
 		for tried := 0; ; tried++ {
 			before := f.last
 			err := f.follow(ctx)
@@ -83,6 +88,12 @@ func (c *Client) Events(ctx context.Context, from string, filter EventFilter) it
 	}
 }
 
+// Past yields the events that the log holds, from the oldest to the last there is when they
+// have been read, and ends. Its errors are those of Events.
+func (c *Client) Past(ctx context.Context, filter EventFilter) iter.Seq2[*Event, error] {
+	return c.events(ctx, &follower{Client: c, filter: filter, past: true})
+}
+
 // broken reports whether the service failed, rather than refused.
 func broken(err error) bool {
 	e, ok := errors.AsType[*Error](err)
@@ -97,7 +108,8 @@ type follower struct {
 	retry  time.Duration // when, as the service said
 	begun  bool          // there was a stream
 	yield  func(*Event, error) bool
-	ended  bool // yield wants no more
+	ended  bool // yield wants no more, or all that is past has come
+	past   bool // it ends when that has
 }
 
 // follow opens a stream and reads it to its end, which is an error unless the
@@ -109,10 +121,13 @@ func (f *follower) follow(ctx context.Context) error {
 	watchdog := time.AfterFunc(f.Timeout, cancel)
 	defer watchdog.Stop()
 	r := request{method: http.MethodGet, path: base + "/events", stream: true, query: url.Values{}, header: map[string]string{"Accept": "text/event-stream"}}
-	for name, value := range map[string]string{"queue": f.filter.Queue, "uid": f.filter.UID, "type": f.filter.Type} {
+	for name, value := range map[string]string{"queue": f.filter.Queue, "uid": f.filter.UID, "type": f.filter.Type, "actor": f.filter.Actor} {
 		if value != "" {
 			r.query.Set(name, value)
 		}
+	}
+	if f.past {
+		r.query.Set("from", "oldest")
 	}
 	if f.last != "" {
 		r.header["Last-Event-ID"] = f.last
@@ -165,15 +180,17 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 
 // A frame is what stands between two empty lines.
 type frame struct {
-	id, event string
-	data      []byte
-	retry     time.Duration
+	id, event, comment string
+	data               []byte
+	retry              time.Duration
 }
 
 func (fr *frame) take(line []byte) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
 	switch string(name) {
+	case "":
+		fr.comment = string(value)
 	case "id":
 		fr.id = string(value)
 	case "event":
@@ -201,5 +218,6 @@ func (f *follower) deliver(fr *frame) error {
 		return nil
 	}
 	f.last = cmp.Or(fr.id, f.last)
+	f.ended = f.past && fr.comment == "level"
 	return nil
 }

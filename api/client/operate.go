@@ -54,6 +54,31 @@ func (c *Client) ResumeQueue(ctx context.Context, name string) (*Queue, error) {
 	return ask[Queue](ctx, c, request{method: http.MethodPost}, "queues", name, "resume")
 }
 
+// PauseAll pauses all queues that f chooses and that there are, in steps, as CancelAll does;
+// with dry they are only counted. What is posted to a queue that comes to be later is not held.
+func (c *Client) PauseAll(ctx context.Context, f QueueFilter, reason string, until time.Time, dry bool) iter.Seq2[*Bulk, error] {
+	return bulk(ctx, c, f, func(cursor string) any {
+		return struct {
+			Filter QueueFilter `json:"filter"`
+			Reason string      `json:"reason,omitempty"`
+			Until  time.Time   `json:"until,omitzero"`
+			DryRun bool        `json:"dryRun"`
+			Cursor string      `json:"cursor,omitempty"`
+		}{f, reason, until, dry, cursor}
+	}, "queues", "pause")
+}
+
+// ResumeAll is PauseAll for resuming those that are paused.
+func (c *Client) ResumeAll(ctx context.Context, f QueueFilter, dry bool) iter.Seq2[*Bulk, error] {
+	return bulk(ctx, c, f, func(cursor string) any {
+		return struct {
+			Filter QueueFilter `json:"filter"`
+			DryRun bool        `json:"dryRun"`
+			Cursor string      `json:"cursor,omitempty"`
+		}{f, dry, cursor}
+	}, "queues", "resume")
+}
+
 // WidenQueue says how many transactions of a queue may be in flight and in no block, from 1
 // to 24; 0 for as many as the service is configured with.
 func (c *Client) WidenQueue(ctx context.Context, name string, width int) (*Queue, error) {

@@ -133,10 +133,18 @@ func (c *Client) Explain(ctx context.Context, uid string) (*Explanation, error) 
 
 // A Filter chooses transactions; empty fields choose all.
 type Filter struct {
-	Queue  string `json:"queue,omitempty"`
-	Type   string `json:"type,omitempty"`
-	Sender string `json:"sender,omitempty"`
-	State  State  `json:"state,omitempty"`
+	Queue       string `json:"queue,omitempty"`
+	Type        string `json:"type,omitempty"`
+	Sender      string `json:"sender,omitempty"`
+	State       State  `json:"state,omitempty"`
+	QueueFilter        // of CancelAll and RetryAll alone
+}
+
+// A QueueFilter chooses queues: those whose names begin with Prefix, or those that the API keys
+// of a name, Key, are limited to; not both.
+type QueueFilter struct {
+	Prefix string `json:"prefix,omitempty"`
+	Key    string `json:"key,omitempty"`
 }
 
 // A Cut is the part of a list that is asked for.
@@ -159,7 +167,8 @@ func (c Cut) query(q url.Values) url.Values {
 // page may be short and still have a NextCursor. Code: BadCursor.
 func (c *Client) Transactions(ctx context.Context, f Filter, cut Cut) (*Page[Transaction], error) {
 	q := url.Values{}
-	for name, value := range map[string]string{"queue": f.Queue, "type": f.Type, "sender": f.Sender, "state": string(f.State)} {
+	for name, value := range map[string]string{"queue": f.Queue, "type": f.Type, "sender": f.Sender, "state": string(f.State),
+		"prefix": f.Prefix, "key": f.Key} { // the last two are refused there
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -267,20 +276,27 @@ func (c *Client) RetryAll(ctx context.Context, f Filter, dry bool) iter.Seq2[*Bu
 }
 
 func (c *Client) bulk(ctx context.Context, command string, f Filter, dry bool) iter.Seq2[*Bulk, error] {
+	return bulk(ctx, c, f, func(cursor string) any {
+		return struct {
+			Filter Filter `json:"filter"`
+			DryRun bool   `json:"dryRun"`
+			Cursor string `json:"cursor,omitempty"`
+		}{f, dry, cursor}
+	}, "transactions", command)
+}
+
+func bulk[F comparable](ctx context.Context, c *Client, f F, command func(cursor string) any, path ...string) iter.Seq2[*Bulk, error] {
 	return func(yield func(*Bulk, error) bool) {
-		if f == (Filter{}) {
+		var none F
+		if f == none {
 			yield(nil, ErrNoFilter)
 			return
 		}
 		for cursor := ""; ; {
-			body, err := json.Marshal(struct {
-				Filter Filter `json:"filter"`
-				DryRun bool   `json:"dryRun"`
-				Cursor string `json:"cursor,omitempty"`
-			}{f, dry, cursor})
+			body, err := json.Marshal(command(cursor))
 			var b *Bulk
 			if err == nil {
-				b, err = ask[Bulk](ctx, c, request{method: http.MethodPost, body: body}, "transactions", command)
+				b, err = ask[Bulk](ctx, c, request{method: http.MethodPost, body: body}, path...)
 			}
 			if !yield(b, err) || err != nil || b.Next == "" || b.Next == cursor {
 				return

@@ -43,6 +43,7 @@
 --   remove ms          when the record is removed
 --   expires ms         when what waits again expires
 --   unresolved n       how many UNRESOLVED in a row pause the queue
+--   by name            who says so, of a person's word
 -- Answer, for each: {"ok", "1" if a bind may have become possible, now, the words that are
 --   stored, facts}, {"stale"}, {"fenced"}, {"unsettled"}, {"overtaken"}, {"followed"}, {"used"},
 --   {"gone"}, {"error", text}: what went wrong with it, or {"costly", "sender", "all" or a budget: whose limit, the fees of the day
@@ -53,7 +54,7 @@
 local WORDS = {
   confirm = 0, trusts = 0, ['in-order'] = 0, limits = 2, keep = 0, claim = 1, tell = 3, told = 0, hold = 1, rest = 4, absolve = 1, next = 1, least = 2,
   bytes = 1, stands = 2, falls = 1, remove = 1, expires = 1, unresolved = 1,
-  budget = 2, last = 0, above = 1, follows = 1, broke = 1, single = 1, clean = 1,
+  budget = 2, by = 1, last = 0, above = 1, follows = 1, broke = 1, single = 1, clean = 1,
 }
 
 -- refused says why a change is not made, nil if it is.
@@ -143,6 +144,7 @@ local function advance(o, n)
     if many then many[#many + 1] = i else said[ARGV[i]] = i end
     i = i + 1 + WORDS[ARGV[i]]
   end
+  actor = said.by and ARGV[said.by + 1] or ''
   local t = txn(uid)
   if t.fresh and call('EXISTS', P .. 't:' .. uid) == 0 then return { 'gone' } end
   if t.operation == op then return { 'ok', 1, now, (select(2, write(t))), facts(t) } end

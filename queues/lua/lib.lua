@@ -104,11 +104,13 @@ end
 local function waits(typ, n) count('waiting', typ, n) end
 
 -- event appends to the log, as one field: fewer bytes, and half the work of eight.
--- Redis counts the entries. See events.go. kind: t(ransaction), q(ueue), s(ender).
+-- Redis counts the entries. See events.go. kind: t(ransaction), q(ueue), s(ender). actor is
+-- who has said so, where a person has.
+local actor = ''
 local function word(w) return w == '' and '-' or w end
 local function event(kind, id, sender, from, to, attempt, code)
   call('XADD', P .. 'events', '0-*', 'e', stamp .. ' ' .. kind .. ' ' .. id .. ' ' .. word(sender) .. ' ' ..
-    word(from) .. ' ' .. word(to) .. ' ' .. word(attempt) .. ' ' .. word(code))
+    word(from) .. ' ' .. word(to) .. ' ' .. word(attempt) .. ' ' .. word(code) .. (actor ~= '' and ' ' .. actor or ''))
 end
 
 -- header returns sequence, time of receipt, type and queue of a transaction, not before when

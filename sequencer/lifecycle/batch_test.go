@@ -311,7 +311,7 @@ func batchRows() []row {
 				orders(Order{What: OrderLanded, Hash: "b1"}, scabbard),
 				"ordered; DONE, FREE; 1 included over 0@0; landed 1; event LATE; trusts"},
 			{"says that it is not", batch(PhaseUnresolved, post(Unknown)), orders(Order{What: OrderDead}, scabbard),
-				"ordered; UNRESOLVED, FREE; 1 expired over 0@0; trusts"},
+				"ordered; UNRESOLVED, FREE; 1 expired over 0@0; event RESOLVED; trusts"},
 			{"has said that it is not: is there another try?", batch(PhaseFailing, post(Expired, over)), decides(sawtooth),
 				"weighing; ask-sender"},
 			{"says so while it is waited for", batch(PhaseWatching, post(Unknown)), orders(Order{What: OrderDead}, scabbard),

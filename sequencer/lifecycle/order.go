@@ -59,7 +59,9 @@ func Ask(v *View, o Order) (Step, error) {
 	if s.Txn != nil && t.Phase.Bound() && !s.Txn.Phase.Bound() && s.Txn.Landed == 0 && len(v.Train.Behind) > 0 {
 		return refuse(ErrFollowed)
 	}
-	s.Aside.Person = true
+	if s.Aside.Person = true; s.Txn != nil && s.Txn.Phase == t.Phase && s.Aside.Code == "" { // else its states say it
+		s.Aside.Code = map[OrderKind]string{OrderCancel: CodeToCancel, OrderDead: CodeResolved}[o.What]
+	}
 	return s, nil
 }
 

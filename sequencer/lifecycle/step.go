@@ -163,6 +163,8 @@ const (
 	CodeLate           = "LATE"
 	CodeReopened       = "REOPENED"
 	CodeCancelled      = "CANCELLED"
+	CodeToCancel       = "CANCEL_REQUESTED" // no further attempt is made; what is out decides
+	CodeResolved       = "RESOLVED"         // a person has said what became of it
 	CodeOutcomeUnknown = "OUTCOME_UNKNOWN"
 	CodeOrphaned       = "ORPHANED"
 	CodeRelanded       = "RELANDED"

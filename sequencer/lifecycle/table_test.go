@@ -292,7 +292,7 @@ func errorRows() []row {
 				"cancelled; FAILED, FREE; 1 prepared over 7@100; cancel asked; error CANCELLED; " +
 					"event CANCELLED; drop bytes; trusts; tell on-failure"},
 			{"asked while the worker has it", txn(PhaseDispatching, try(Prepared)), orders(Order{What: OrderCancel}),
-				"ordered; DISPATCHING, BLOCKED; 1 prepared planned 7@100; cancel asked; trusts"},
+				"ordered; DISPATCHING, BLOCKED; 1 prepared planned 7@100; cancel asked; event CANCEL_REQUESTED; trusts"},
 			{"with something open the worker goes on", txn(PhaseDispatching, try(Unknown), try(Prepared, fee(150)), cancelling),
 				decides(),
 				"proving; prove 2"},

@@ -46,7 +46,7 @@ func trainRows() []row {
 		{"a person, while others are behind", []sample{
 			{"cancels what waits for its next try: remembered", txn(PhaseDelayed, try(Expired, over)),
 				orders(Order{What: OrderCancel}, behindIt(member(8, FatePooled))),
-				"ordered; RETRY, DELAY; 1 expired over 7@100; cancel asked; trusts"},
+				"ordered; RETRY, DELAY; 1 expired over 7@100; cancel asked; event CANCEL_REQUESTED; trusts"},
 			{"says that it is dead, which ends it: refused", txn(PhaseWatching, try(Sent), ending(PhaseFailed)),
 				orders(Order{What: OrderDead}, behindIt(member(8, FatePooled))),
 				"transaction u is REVISION: others of its queue were made on it and are in flight"},

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// a0ce5729e932b7c7116573970b19b247e0882ff513c6d3579ccc5db71319388f
+// 7158b8ea637652a7a6b853892a97fc8fa9b3eaa26ba7f0d21f305383934e3b69
 
 export interface paths {
     "/api/v1/fees": {
@@ -54,7 +54,7 @@ export interface paths {
         put?: never;
         /**
          * Log a browser in
-         * @description Sets a cookie that opens the same routes as the key, for twelve hours and as long as the key is known. No script can read it, and no other site can send it.
+         * @description Sets a cookie that opens the same routes as the key, for twelve hours and as long as the key is known. No script can read it, and no other site can send it. A wrong key is told a second later, and only so many are looked at in a second, for each address and in sum: who waits longer than 20 seconds for that gets 429.
          */
         post: operations["openSession"];
         /** Log a browser out */
@@ -98,6 +98,46 @@ export interface paths {
         get: operations["getQueue"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause all queues that a filter chooses
+         * @description Those that there are: what is posted to a queue that comes to be later is not held. One request looks at and does some 10,000 at most: go on with nextCursor as cursor until it is null. To repeat a request is harmless.
+         */
+        post: operations["pauseQueues"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume all queues that a filter chooses
+         * @description Those that are paused. One request looks at and does some 10,000 at most: go on with nextCursor as cursor until it is null. To repeat a request is harmless.
+         */
+        post: operations["resumeQueues"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1070,6 +1110,51 @@ export interface components {
             type?: components["schemas"]["TypeName"] | null;
             state?: components["schemas"]["State"] | null;
             sender?: components["schemas"]["SenderId"] | null;
+            prefix?: components["schemas"]["QueuePrefix"];
+            key?: components["schemas"]["TenantKey"];
+        };
+        /** @description Queues whose names begin so; not beside key. */
+        QueuePrefix: string | null;
+        /** @description The queues that the API keys of this name are limited to. A name whose keys are for all queues is refused. */
+        TenantKey: string | null;
+        /** @description Chooses queues, by one of the two. */
+        QueueFilter: {
+            prefix?: components["schemas"]["QueuePrefix"];
+            key?: components["schemas"]["TenantKey"];
+        };
+        /**
+         * @example {
+         *       "filter": {
+         *         "prefix": "shop-"
+         *       },
+         *       "reason": "the key of the shop has leaked",
+         *       "dryRun": true
+         *     }
+         */
+        PauseCommand: {
+            filter: components["schemas"]["QueueFilter"];
+            /** @description For people; 200 characters without the white space around it. */
+            reason?: string | null;
+            /** @description When they resume by themselves; else somebody has to resume them. */
+            until?: components["schemas"]["Time"];
+            /** @description Only count. */
+            dryRun?: boolean | null;
+            /** @description The nextCursor of the request before. */
+            cursor?: string | null;
+        };
+        /**
+         * @example {
+         *       "filter": {
+         *         "key": "shop"
+         *       }
+         *     }
+         */
+        ResumeCommand: {
+            filter: components["schemas"]["QueueFilter"];
+            /** @description Only count. */
+            dryRun?: boolean | null;
+            /** @description The nextCursor of the request before. */
+            cursor?: string | null;
         };
         BulkResult: {
             /** @description Those that the filter chose and the command is for. */
@@ -1292,7 +1377,8 @@ export interface components {
          *       "from": "RETRY",
          *       "to": "FAILED",
          *       "attempt": 3,
-         *       "code": null
+         *       "code": null,
+         *       "actor": null
          *     }
          */
         Event: {
@@ -1307,6 +1393,8 @@ export interface components {
             to: components["schemas"]["State"] | null;
             attempt: number | null;
             code: components["schemas"]["Text"];
+            /** @description Whose word it was: the name of the key by which a person, or a program for one, paused, cancelled, retried, resolved, removed, drained … it. Null for what happened by itself, for posts, and where nobody needs a key. */
+            actor: components["schemas"]["Text"];
         };
         Readiness: {
             ready: boolean;
@@ -1338,7 +1426,7 @@ export interface components {
          */
         Problem: {
             /** @enum {unknown} */
-            code: "UNKNOWN_TYPE" | "INVALID_DATA" | "KEY_REUSED" | "NOT_FOUND" | "NOT_CANCELLABLE" | "NOT_RETRYABLE" | "MIGHT_STILL_LAND" | "CONTRADICTED" | "SENDER_BOUND" | "SENDER_EXISTS" | "WEBHOOK_EXISTS" | "WEBHOOK_CONFIGURED" | "TOO_MANY_WEBHOOKS" | "TOO_LARGE" | "BAD_CURSOR" | "BAD_REQUEST" | "STORE_UNAVAILABLE" | "STORE_FULL" | "TOO_MANY_WAITING" | "RATE_LIMITED" | "UNAUTHORIZED" | "FORBIDDEN" | "EVENTS_GONE";
+            code: "UNKNOWN_TYPE" | "INVALID_DATA" | "KEY_REUSED" | "NOT_FOUND" | "NOT_CANCELLABLE" | "NOT_RETRYABLE" | "MIGHT_STILL_LAND" | "CONTRADICTED" | "SENDER_BOUND" | "SENDER_EXISTS" | "WEBHOOK_EXISTS" | "WEBHOOK_CONFIGURED" | "TOO_MANY_WEBHOOKS" | "TOO_LARGE" | "BAD_CURSOR" | "BAD_REQUEST" | "STORE_UNAVAILABLE" | "STORE_FULL" | "TOO_MANY_WAITING" | "RATE_LIMITED" | "TOO_SLOW" | "UNAUTHORIZED" | "FORBIDDEN" | "EVENTS_GONE";
             title: string;
             status: number;
             detail: string;
@@ -2110,6 +2198,7 @@ export interface components {
             to: components["schemas"]["State"] | null;
             attempt: number | null;
             code: components["schemas"]["Text"];
+            actor: components["schemas"]["Text"];
             transaction: components["schemas"]["Transaction"] | null;
         };
     };
@@ -2162,6 +2251,15 @@ export interface components {
         };
         /** @description The events behind the id are gone: follow without it, and read the state anew. EVENTS_GONE */
         Gone: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body came too slowly, and nothing of it was accepted: after ten seconds it has to come with 64 KiB a second. TOO_SLOW */
+        TooSlow: {
             headers: {
                 [name: string]: unknown;
             };
@@ -2414,9 +2512,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
             500: components["responses"]["Failed"];
         };
     };
@@ -2498,6 +2598,80 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    pauseQueues: {
+        parameters: {
+            query?: {
+                /** @description Only tell what would be done, as dryRun in the body does. */
+                dryRun?: components["parameters"]["dryRun"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PauseCommand"];
+            };
+        };
+        responses: {
+            /** @description What was done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resumeQueues: {
+        parameters: {
+            query?: {
+                /** @description Only tell what would be done, as dryRun in the body does. */
+                dryRun?: components["parameters"]["dryRun"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResumeCommand"];
+            };
+        };
+        responses: {
+            /** @description What was done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     pauseQueue: {
         parameters: {
             query?: never;
@@ -2522,6 +2696,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             422: components["responses"]["Invalid"];
@@ -2579,6 +2754,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             422: components["responses"]["Invalid"];
@@ -2654,6 +2830,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
@@ -2779,6 +2956,10 @@ export interface operations {
                 uid?: components["schemas"]["Uid"];
                 /** @description Only transactions of this type. */
                 type?: components["schemas"]["TypeName"];
+                /** @description Only what was done by the keys of this name. */
+                actor?: string;
+                /** @description Begin with the oldest event that is kept, and not with what happens from now on; Last-Event-ID comes before it. */
+                from?: "oldest";
             };
             header?: {
                 /** @description The id of the last event that was seen. Without it the stream begins now. */
@@ -2789,7 +2970,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Server-Sent Events without end, one per change. event is transaction, queue or sender, id is that of the data. A comment comes every 15 seconds at least; an id without an event moves the client on. When the server closes the stream, come again with the last id. */
+            /** @description Server-Sent Events without end, one per change. event is transaction, queue or sender, id is that of the data. A comment comes every 15 seconds at least, and, from the oldest on, one that says level when all that there was has come; an id without an event moves the client on. When the server closes the stream, come again with the last id. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2798,7 +2979,7 @@ export interface operations {
                     /**
                      * @example id: 1790000000000-4712
                      *     event: transaction
-                     *     data: {"id":"1790000000000-4712","at":"2026-03-01T12:00:05.000Z","uid":"vote-17","queue":"plan-p1","type":"COMMIT_ALL_VOTING_BATCHES","sender":null,"from":"RETRY","to":"FAILED","attempt":3,"code":null}
+                     *     data: {"id":"1790000000000-4712","at":"2026-03-01T12:00:05.000Z","uid":"vote-17","queue":"plan-p1","type":"COMMIT_ALL_VOTING_BATCHES","sender":null,"from":"RETRY","to":"FAILED","attempt":3,"code":null,"actor":null}
                      */
                     "text/event-stream": string;
                 };
@@ -3052,6 +3233,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
@@ -3088,6 +3270,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             429: components["responses"]["TooMany"];
@@ -3123,6 +3306,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             422: components["responses"]["Invalid"];
@@ -3159,6 +3343,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             422: components["responses"]["Invalid"];
@@ -3345,6 +3530,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
@@ -3407,6 +3593,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
@@ -3588,6 +3775,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
@@ -3621,6 +3809,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
             410: components["responses"]["Gone"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];

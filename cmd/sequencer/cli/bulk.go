@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 // filter chooses.
 type bulkCommand struct {
 	verb string
+	what string                             // that it is for; "" is transactions
 	done func(t *client.Transaction) string // what became of one
 	one  func(s *session, ctx context.Context, uid string) (*client.Transaction, error)
 	all  func(s *session, ctx context.Context, f client.Filter, dry bool) iter.Seq2[*client.Bulk, error]
@@ -80,7 +82,7 @@ func newBulkCommand(a *command.App, types cobra.CompletionFunc, b *bulkCommand, 
 	clientCommand(a, cmd, func(cmd *cobra.Command, s *session, args []string) error {
 		switch chosen := b.filter != (client.Filter{}); {
 		case len(args) == 1 && (chosen || b.yes || b.dry):
-			return command.Usagef("name one UID, or choose with --queue, --state, --type and --sender, not both")
+			return command.Usagef("name one UID, or choose with --queue, --prefix, --tenant, --state, --type and --sender, not both")
 		case len(args) == 1:
 			t, err := b.one(s, cmd.Context(), args[0])
 			if err != nil {
@@ -88,14 +90,21 @@ func newBulkCommand(a *command.App, types cobra.CompletionFunc, b *bulkCommand, 
 			}
 			return s.answer(t.Raw, terminal.Clean(args[0])+" "+b.done(t))
 		case !chosen:
-			return command.Usagef("name one UID, or choose with --queue, --state, --type or --sender")
+			return command.Usagef("name one UID, or choose with --queue, --prefix, --tenant, --state, --type or --sender")
 		}
 		return b.run(cmd.Context(), s)
 	})
 	filterFlags(a, cmd, &b.filter, types)
+	tenantFlags(cmd, &b.filter.QueueFilter)
 	cmd.Flags().BoolVar(&b.yes, "yes", false, "do it without asking")
 	cmd.Flags().BoolVar(&b.dry, "dry-run", false, "count only")
 	return cmd
+}
+
+// tenantFlags choose the queues of somebody.
+func tenantFlags(cmd *cobra.Command, f *client.QueueFilter) {
+	cmd.Flags().StringVar(&f.Prefix, "prefix", "", "all of queues whose names begin so")
+	cmd.Flags().StringVar(&f.Key, "tenant", "", "all of the queues that the API keys of this name are limited to")
 }
 
 // A bulkSum is what came of all steps, as --json prints it.
@@ -109,12 +118,15 @@ type bulkSum struct {
 
 // run counts, asks, and does it.
 func (b *bulkCommand) run(ctx context.Context, s *session) error {
+	if b.filter.Prefix != "" && b.filter.Key != "" {
+		return command.Usagef("choose by --prefix or by --tenant, not by both")
+	}
 	if !b.yes || b.dry {
 		sum, err := b.steps(ctx, s, true)
 		if err != nil || b.dry || sum.Matched == 0 {
 			return b.report(s, sum, err)
 		}
-		if !confirm(s.app, fmt.Sprintf("%s %d transaction(s)?", b.verb, sum.Matched)) {
+		if !confirm(s.app, fmt.Sprintf("%s %d %s(s)?", b.verb, sum.Matched, cmp.Or(b.what, "transaction"))) {
 			return command.ExitWith(command.ExitFailure, "nothing was done: answer with yes, or give --yes")
 		}
 	}

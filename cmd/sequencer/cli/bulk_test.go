@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -64,7 +65,22 @@ func TestBulkCommands(t *testing.T) {
 	if diff := cmp.Diff(outcome{Stdout: "12 match  12 done  0 refused\n", Asked: []string{`POST /transactions/retry {"filter":{"type":"T","sender":"B"},"dryRun":false}`}}, retried); diff != "" {
 		t.Error(diff)
 	}
-	for _, args := range [][]string{{"txn", "cancel"}, {"txn", "retry", "--yes"}, {"txn", "cancel", "u1", "--queue", "q"}, {"txn", "retry", "u1", "--yes"}, {"txn", "cancel", "a", "b"}} {
+	for _, tc := range []struct{ args, path, body string }{
+		{"queue pause --tenant shop --reason leaked --yes", "/queues/pause", `{"filter":{"key":"shop"},"reason":"leaked","dryRun":false}`},
+		{"queue pause --prefix shop- --until 2999-01-01T00:00:00Z --yes", "/queues/pause", `{"filter":{"prefix":"shop-"},"until":"2999-01-01T00:00:00Z","dryRun":false}`},
+		{"queue resume --tenant shop --yes", "/queues/resume", `{"filter":{"key":"shop"},"dryRun":false}`},
+		{"txn cancel --prefix shop- --yes", "/transactions/cancel", `{"filter":{"prefix":"shop-"},"dryRun":false}`},
+	} {
+		got, _ := runClient(t, map[string][]fakeAnswer{"POST " + tc.path: {clean}}, "", strings.Fields(tc.args)...)
+		if diff := cmp.Diff(outcome{Stdout: "12 match  12 done  0 refused\n", Asked: []string{"POST " + tc.path + " " + tc.body}}, got); diff != "" {
+			t.Errorf("%s: %s", tc.args, diff)
+		}
+	}
+	asked, _ := runClient(t, map[string][]fakeAnswer{"POST /queues/pause": {count}}, "no\n", "queue", "pause", "--tenant", "shop")
+	if !strings.Contains(asked.Stderr, "pause 12 queue(s)? [y/N]") || len(asked.Asked) != 1 {
+		t.Errorf("it asks %+v", asked)
+	}
+	for _, args := range [][]string{{"queue", "pause"}, {"queue", "resume", "q", "--tenant", "shop"}, {"queue", "pause", "--prefix", "a", "--tenant", "b"}, {"txn", "cancel"}, {"txn", "retry", "--yes"}, {"txn", "cancel", "u1", "--queue", "q"}, {"txn", "retry", "u1", "--yes"}, {"txn", "cancel", "a", "b"}} {
 		if got, _ := runClient(t, nil, "yes\n", args...); got.Code != command.ExitUsage || got.Asked != nil {
 			t.Errorf("%v: %+v", args, got)
 		}

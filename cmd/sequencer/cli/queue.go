@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,7 +70,15 @@ func newQueueCommand(a *command.App) *cobra.Command {
 				"next at", timeText(q.NextAt))...)
 		})
 	reason, until := "", ""
-	halt := newQueueActCommand(a, "pause", "Start nothing more of a queue; what runs is finished", "is paused",
+	pauses := &bulkCommand{verb: "pause", what: "queue"}
+	pauses.all = func(s *session, ctx context.Context, f client.Filter, dry bool) iter.Seq2[*client.Bulk, error] {
+		at, err := momentOf("until", until)
+		if err != nil {
+			return func(yield func(*client.Bulk, error) bool) { yield(nil, err) }
+		}
+		return s.PauseAll(ctx, f.QueueFilter, reason, at, dry)
+	}
+	halt := newQueueActCommand(a, pauses, "Start nothing more of a queue; what runs is finished", "is paused",
 		func(s *session, ctx context.Context, name string) (*client.Queue, error) {
 			at, err := momentOf("until", until)
 			if err != nil {
@@ -77,10 +86,16 @@ func newQueueCommand(a *command.App) *cobra.Command {
 			}
 			return s.PauseQueueUntil(ctx, name, reason, at)
 		})
-	halt.Example = command.Examples(`queue pause claim-1 --reason "the contract is being replaced"`)
+	halt.Example = command.Examples(`queue pause claim-1 --reason "the contract is being replaced"`,
+		`queue pause --tenant shop --reason "its key has leaked" --yes`, "queue pause --prefix shop- --dry-run")
 	halt.Flags().StringVar(&reason, "reason", "", "why, for others to read")
 	halt.Flags().StringVar(&until, "until", "", "when it goes on by itself: "+momentText)
-	resume := newQueueActCommand(a, "resume", "Let a paused queue go on", "goes on",
+	resume := newQueueActCommand(a, &bulkCommand{
+		verb: "resume", what: "queue",
+		all: func(s *session, ctx context.Context, f client.Filter, dry bool) iter.Seq2[*client.Bulk, error] {
+			return s.ResumeAll(ctx, f.QueueFilter, dry)
+		},
+	}, "Let a paused queue go on", "goes on",
 		func(s *session, ctx context.Context, name string) (*client.Queue, error) {
 			return s.ResumeQueue(ctx, name)
 		})
@@ -120,13 +135,29 @@ func newQueueWidthCommand(a *command.App) *cobra.Command {
 	return cmd
 }
 
-func newQueueActCommand(a *command.App, verb, short, done string, act func(*session, context.Context, string) (*client.Queue, error)) *cobra.Command {
-	return clientCommand(a, &cobra.Command{Use: verb + " QUEUE", Short: short, Args: cobra.ExactArgs(1)},
-		func(cmd *cobra.Command, s *session, args []string) error {
-			q, err := act(s, cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return s.answer(q.Raw, terminal.Clean(args[0])+" "+done)
-		})
+func newQueueActCommand(a *command.App, b *bulkCommand, short, done string,
+	act func(*session, context.Context, string) (*client.Queue, error)) *cobra.Command {
+	cmd := clientCommand(a, &cobra.Command{
+		Use: b.verb + " [QUEUE]", Short: short, Args: cobra.MaximumNArgs(1),
+		Long: short + `: the queue named, or with --prefix or --tenant all that
+there are of a tenant. These are counted first, and it is done only after a yes.`,
+	}, func(cmd *cobra.Command, s *session, args []string) error {
+		switch chosen := b.filter != (client.Filter{}); {
+		case len(args) == 1 && (chosen || b.yes || b.dry):
+			return command.Usagef("name one QUEUE, or choose with --prefix or --tenant, not both")
+		case len(args) == 0 && !chosen:
+			return command.Usagef("name one QUEUE, or choose with --prefix or --tenant")
+		case chosen:
+			return b.run(cmd.Context(), s)
+		}
+		q, err := act(s, cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		return s.answer(q.Raw, terminal.Clean(args[0])+" "+done)
+	})
+	tenantFlags(cmd, &b.filter.QueueFilter)
+	cmd.Flags().BoolVar(&b.yes, "yes", false, "do it without asking")
+	cmd.Flags().BoolVar(&b.dry, "dry-run", false, "count only")
+	return cmd
 }

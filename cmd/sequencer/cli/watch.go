@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,6 +50,7 @@ for, and no change is missed or shown twice.`,
 	flags.StringVar(&w.filter.Queue, "queue", "", "only changes of this queue")
 	flags.StringVar(&w.filter.UID, "uid", "", "only changes of this transaction")
 	flags.StringVar(&w.filter.Type, "type", "", "only changes of transactions of this type")
+	flags.StringVar(&w.filter.Actor, "actor", "", "only what is done by the keys of this name")
 	flags.StringVar(&w.from, "from", "", "begin behind the event of this id; one line for each change")
 	flags.IntVar(&w.count, "count", 0, "end after so many changes, one line for each (0: only when interrupted)")
 	completeFlag(cmd, "queue", completeQueues(a))
@@ -101,6 +103,9 @@ func eventOf(e *client.Event) board.Event {
 		b.Detail += " by " + terminal.Shorten(e.Sender, 12)
 	case e.Of == "transaction" && e.To == "":
 		b.To = "removed"
+	}
+	if e.Actor != "" {
+		b.Extra = strings.TrimSpace(b.Extra + " by " + e.Actor)
 	}
 	return b
 }

@@ -201,3 +201,27 @@ func liveScreen(w io.Writer) *terminal.Screen {
 	s.Live = true
 	return s
 }
+
+// TestEvents: events prints what the log holds, names who did it, and ends.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	n := &newsroom{streams: []string{
+		newsEvent(1, `"uid":"u1","queue":"q1","type":"T","from":null,"to":"WAITING","code":null,"actor":null`) +
+			strings.Replace(newsEvent(2, `"queue":"q1","code":"PAUSED","actor":"ops"`), "event: transaction", "event: queue", 1), // it breaks off
+		strings.Replace(newsEvent(3, `"sender":"B62","code":"DRAINING","actor":"ops"`), "event: transaction", "event: sender", 1) +
+			newsEvent(4, `"uid":"u1","queue":"q1","type":"T","from":"DONE","to":null,"code":"REMOVED","actor":"ops"`) + ": level\n\n",
+	}, from: make(chan string, 10)}
+	var stdout, stderr bytes.Buffer
+	a := &command.App{Env: map[string]string{"SEQUENCER_URL": n.open(t)}, Stdout: &stdout, Stderr: &stderr, Poll: time.Millisecond, Retries: 2}
+	if code := execute(t.Context(), a, "events", "--actor", "ops", "--queue", "q1"); code != command.ExitOK {
+		t.Fatalf("code %d, %s", code, stderr.String())
+	}
+	want := "2026-11-20T10:00:00Z  u1  of q1  new → WAITING\n2026-11-20T10:00:00Z  queue q1  PAUSED  by ops\n" +
+		"2026-11-20T10:00:00Z  sender B62  DRAINING  by ops\n2026-11-20T10:00:00Z  u1  of q1  DONE → removed  REMOVED  by ops\n"
+	if diff := cmp.Diff(want, stdout.String()); diff != "" {
+		t.Error(diff)
+	}
+	if first, second := <-n.from, <-n.from; first != "?actor=ops&from=oldest&queue=q1" || second != "1-2?actor=ops&from=oldest&queue=q1" {
+		t.Errorf("it asks for %s, then %s", first, second)
+	}
+}

@@ -72,6 +72,7 @@ func (s *Store) Widen(queue string, width int) bool {
 		return false
 	}
 	s.Queues[i].Width = width
+	s.log(Event{Kind: "q", ID: queue, Code: "WIDTH"})
 	s.heed(&s.Queues[i])
 	s.finish(&s.Queues[i])
 	return true

@@ -1,0 +1,148 @@
+package api
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mina-sequencer/queues"
+)
+
+// stopping is a service with two tenants, what each has in its queues, and who may stop them.
+func stopping(t *testing.T) (*service, *doer, func(method, path, body string) reply) {
+	t.Helper()
+	s, d := setupBulk(t, func(o *Options) { o.Keys = tenants() })
+	for _, queue := range []string{"a-1", "a-2", "b-1", "c-1", "c-2", "a"} {
+		key := authorized("ops")
+		s.ask("POST", "/transactions", fmt.Sprintf(`{"queue":%q,"type":"ANY","data":{},"uid":%q}`, queue, "u-"+queue), key...).want(202)
+	}
+	return s, d, func(method, path, body string) reply { return s.ask(method, path, body, authorized("ops")...) }
+}
+
+func authorized(key string) []string { return []string{"Authorization", "Bearer " + key} }
+
+// TestStopTenant: an operator pauses, resumes and cancels all of a tenant at once, by the
+// beginning of its queues' names or by its key's name, and nothing else; a dry run only counts.
+func TestStopTenant(t *testing.T) {
+	t.Parallel()
+	s, d, ask := stopping(t)
+	paused := func() (names []string) {
+		t.Helper()
+		qs, _, err := s.store.Queues(t.Context(), 100, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range qs {
+			if q.Paused != "" {
+				names = append(names, q.Name+" "+q.Paused)
+			}
+		}
+		return names
+	}
+	for _, step := range []struct {
+		command, body string
+		matched, done int
+		paused        []string
+	}{
+		{"pause", `{"filter":{"prefix":"a-"},"dryRun":true}`, 2, 0, nil},
+		{"pause", `{"filter":{"prefix":"a-"},"reason":"leaked"}`, 2, 2, []string{"a-1 leaked", "a-2 leaked"}},
+		{"resume", `{"filter":{"key":"one"},"dryRun":true}`, 2, 0, []string{"a-1 leaked", "a-2 leaked"}},
+		{"resume", `{"filter":{"prefix":"a-1"}}`, 1, 1, []string{"a-2 leaked"}},
+		{"pause", `{"filter":{"key":"one"},"reason":"all","until":"2999-01-01T00:00:00Z"}`, 3, 3, []string{"a-1 all", "a-2 all", "b-1 all"}},
+		{"pause", `{"filter":{"prefix":"none"}}`, 0, 0, []string{"a-1 all", "a-2 all", "b-1 all"}},
+		{"resume", `{"filter":{"key":"two"}}`, 0, 0, []string{"a-1 all", "a-2 all", "b-1 all"}},
+		{"resume", `{"filter":{"key":"one"}}`, 3, 3, nil},
+	} {
+		got := ask("POST", "/queues/"+step.command, step.body).want(200).read()
+		want := fmt.Sprintf("map[done:%d matched:%d nextCursor:<nil> refusals:map[] refused:0]", step.done, step.matched)
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s %s: %v, want %s", step.command, step.body, got, want)
+		}
+		if diff := cmp.Diff(step.paused, paused()); diff != "" {
+			t.Errorf("%s %s: %s", step.command, step.body, diff)
+		}
+	}
+	for filter, want := range map[string][]string{
+		`{"prefix":"a-"}`: {"u-a-1", "u-a-2"}, `{"key":"one"}`: {"u-a-1", "u-a-2", "u-b-1"},
+		`{"key":"one","state":"FAILED"}`: nil, `{"key":"two","queue":"a-1"}`: nil, `{"key":"one","queue":"a-1"}`: {"u-a-1"},
+	} {
+		if got := ask("POST", "/transactions/cancel", `{"filter":`+filter+`,"dryRun":true}`).want(200).read(); fmt.Sprint(got["matched"]) != fmt.Sprint(len(want)) || d.take() != nil {
+			t.Errorf("%s counts %v", filter, got)
+		}
+		ask("POST", "/transactions/cancel", `{"filter":`+filter+`}`).want(200)
+		if diff := cmp.Diff(want, d.take()); diff != "" {
+			t.Errorf("%s: %s", filter, diff)
+		}
+	}
+}
+
+// TestStopRefused: what names nobody, or everybody, stops nothing, and says what is wrong.
+func TestStopRefused(t *testing.T) {
+	t.Parallel()
+	s, d, ask := stopping(t)
+	for _, path := range []string{"/queues/pause", "/queues/resume", "/transactions/cancel"} {
+		for filter, field := range map[string]string{
+			`{}`: "filter", `null`: "filter", `[]`: "filter", `{"prefix":""}`: "filter.prefix", `{"prefix":"a b"}`: "filter.prefix",
+			`{"key":"ops"}`: "filter.key", `{"key":"nobody"}`: "filter.key", `{"key":"one","prefix":"a-"}`: "filter.key", `{"pre":"a"}`: "filter.pre",
+		} {
+			p := ask("POST", path, `{"filter":`+filter+`}`).wantProblem(422, codeInvalidData)
+			if got := fields(p); !slices.Equal(got, []string{field}) {
+				t.Errorf("%s %s names %v", path, filter, got)
+			}
+		}
+		ask("POST", path+"?dryRun=maybe", `{"filter":{"prefix":"a-"}}`).wantProblem(400, codeBadRequest)
+		s.ask("POST", path, `{"filter":{"prefix":"a-"}}`, authorized("one")...).wantProblem(403, codeForbidden)
+	}
+	ask("POST", "/queues/pause", `{"filter":{"prefix":"a-"},"until":"2001-01-01T00:00:00Z"}`).wantProblem(422, codeInvalidData)
+	qs, _, err := s.store.Queues(t.Context(), 100, "")
+	if err != nil || slices.ContainsFunc(qs, func(q *queues.Queue) bool { return q.Paused != "" }) || d.take() != nil {
+		t.Errorf("something was stopped, %v", err)
+	}
+}
+
+// TestStopMany: more than one request looks at are stopped by going on.
+func TestStopMany(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for i := range mostPage + 3 {
+		s.ask("POST", "/transactions", fmt.Sprintf(`{"queue":"a-%04d","type":"ANY","data":{}}`, i)).want(202)
+	}
+	got := s.ask("POST", "/queues/pause", `{"filter":{"prefix":"a-"}}`).want(200).read()
+	if fmt.Sprint(got["done"]) != fmt.Sprint(mostPage+3) || got["nextCursor"] != nil {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestPosted: what each name posts is told, each of a batch by itself.
+func TestPosted(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	told := map[string]int{}
+	s := setup(t, func(o *Options) {
+		o.Keys = tenants()
+		o.Meter.Posted = func(key, outcome string) {
+			mu.Lock()
+			defer mu.Unlock()
+			told[key+" "+outcome]++
+		}
+	})
+	post := func(key, queue, uid string) string {
+		doc := `{"queue":"` + queue + `","type":"ANY","data":{},"uid":"` + uid + `"}`
+		s.ask("POST", "/transactions", doc, authorized(key)...)
+		return doc
+	}
+	doc := post("one", "a-1", "u")
+	post("one", "a-1", "u")
+	post("one", "c-1", "v")
+	post("two", "c-1", "w")
+	s.ask("POST", "/transactions", `{`, authorized("two")...).want(400)
+	s.ask("POST", "/transactions/batch", doc+"\n{}\n"+`{"queue":"b-1","type":"ANY","data":{}}`, authorized("one")...).want(200)
+	want := map[string]int{"one accepted": 2, "one existed": 2, "one refused": 2, "two accepted": 1, "two refused": 1}
+	if !maps.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
+	}
+}
