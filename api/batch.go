@@ -150,7 +150,7 @@ func (a *api) readPart(ctx context.Context, docs [][]byte, first int, who caller
 			err = who.mayPost(item.Queue)
 		}
 		if err == nil {
-			item.By = a.budgetOf(who)
+			item.By = who.name
 			p.traced = append(p.traced, a.accepting(ctx, &item))
 			p.items = append(p.items, item)
 		}

@@ -220,14 +220,6 @@ func (a *api) unlimited(next http.Handler) http.Handler {
 	})
 }
 
-// budgetOf names the budget that what a caller posts is counted with, "" for none.
-func (a *api) budgetOf(who caller) string {
-	if !a.Budgets {
-		return ""
-	}
-	return who.name
-}
-
 // mayPost says why a caller may not post to a queue.
 func (who caller) mayPost(queue string) error {
 	if who.within.Admit(queue) {

@@ -38,7 +38,7 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err := callerOf(w).mayPost(item.Queue); err != nil {
 		return err
 	}
-	item.By = a.budgetOf(callerOf(w))
+	item.By = callerOf(w).name
 	traced := a.accepting(r.Context(), &item)
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
