@@ -234,11 +234,3 @@ func (a *api) unlimited(next http.Handler) http.Handler {
 		return nil
 	})
 }
-
-// budgetOf names the budget that what a caller posts is counted with, "" for none.
-func (a *api) budgetOf(who caller) string {
-	if !a.Budgets {
-		return ""
-	}
-	return who.name
-}

@@ -87,24 +87,22 @@ func TestPostTerms(t *testing.T) {
 	s.ask("POST", "/transactions", past).want(200)
 }
 
-// Where budgets of keys count, a post keeps the name of its key, one by one and in a batch;
-// the same by another key is the same.
-func TestPostBudget(t *testing.T) {
+// A post keeps the name of its key, one by one and in a batch, and none without keys; the same
+// by another key is the same.
+func TestPostedBy(t *testing.T) {
 	t.Parallel()
-	for _, budgets := range []bool{true, false} {
-		s := setup(t, func(o *Options) {
-			o.Budgets, o.Keys = budgets, NewKeyring([]Key{{"ci", Submit, "one", nil}, {"app", Submit, "two", nil}})
-		})
+	for _, keys := range [][]Key{{{"ci", Submit, "one", nil}, {"app", Submit, "two", nil}}, nil} {
+		s := setup(t, func(o *Options) { o.Keys = NewKeyring(keys) })
 		post := func(path, body, key string) reply { return s.ask("POST", path, body, "Authorization", "Bearer "+key) }
 		post("/transactions", `{"queue":"q","type":"ANY","data":{},"uid":"a"}`, "one").want(202)
 		post("/transactions", `{"queue":"q","type":"ANY","data":{},"uid":"a"}`, "two").want(200)
 		post("/transactions/batch", `[{"queue":"q","type":"ANY","data":{},"uid":"b","maxFee":"7000000"}]`, "two").want(200)
 		for uid, want := range map[string]string{"a": "ci", "b": "app"} {
-			if !budgets {
+			if keys == nil {
 				want = ""
 			}
 			if x, err := s.store.Get(t.Context(), uid); err != nil || x.PostedBy != want {
-				t.Errorf("budgets %t: %s was posted by %q, want %q, %v", budgets, uid, x.PostedBy, want, err)
+				t.Errorf("%d keys: %s was posted by %q, want %q, %v", len(keys), uid, x.PostedBy, want, err)
 			}
 		}
 	}

@@ -202,7 +202,7 @@ func (v view) take(item *queues.Item) error {
 	if err := v.mayPost(item.Queue); err != nil {
 		return err
 	}
-	item.By, item.Also = v.budgetOf(v.caller), v.aliases(item)
+	item.By, item.Also = v.name, v.aliases(item)
 	if space := v.space(); space != "" {
 		if item.UID == "" {
 			item.UID = queues.NewUID()

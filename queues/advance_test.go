@@ -259,7 +259,6 @@ func testBindPlans(f *fixture) {
 		"begins":  func(i *queues.Item) { i.NotBefore = time.UnixMilli(1) },
 		"expires": func(i *queues.Item) { i.ExpiresAt = f.now().Add(long) },
 		"max-fee": func(i *queues.Item) { i.MaxFee = 99 },
-		"key":     func(i *queues.Item) { i.By = "k" },
 	} {
 		item := vote1(name, "terms", `{}`)
 		with(&item)
@@ -370,6 +369,10 @@ func TestBindLooksAgain(t *testing.T) {
 		"AnotherType": {func(f *fixture) {
 			f.word("q:q", 10, batch)
 			f.client.ZAdd(f.ctx, f.key("ready:"+batch), z(1, "q"))
+		}, []string{"a S"}},
+		"AnotherSeat": {func(f *fixture) {
+			f.word("q:q", 10, vote+"@7")
+			f.client.ZAdd(f.ctx, f.key("round:"+vote), z(7, f.dump().hashes["q:q"]["since"]+" q"))
 		}, []string{"a S"}},
 		"FirstHasEnded": {func(f *fixture) {
 			f.client.Set(f.ctx, f.key("x:a"), "1   failed         \n{}", 0)

@@ -103,7 +103,7 @@ func (a *audit) key(key string) error {
 		return a.look(kind, name)
 	case "x", "b", "line":
 		return a.look("m", kind, name)
-	case "queues", "senders", "ready", "free", "own", "st", "bound", "past", "back":
+	case "queues", "senders", "ready", "round", "free", "own", "st", "bound", "past", "back":
 		for cursor := uint64(0); ; {
 			members, next, err := a.store.client.ZScan(a.ctx, a.store.key(key), cursor, "", scanStep).Result()
 			if err != nil {
@@ -296,8 +296,7 @@ func (a *audit) queue(name, text string, more map[string]string) {
 	case !ready && (q["ready"] != "" || more["score"] != "") && (more["first"] != "" || more["short"] == "1"):
 		bad("READY", "it cannot run, and stands ready for %s", q["ready"])
 	case ready && q["ready"] == "" && due != "": // the next tick does it
-	case ready && (q["ready"] != more["type"] || number(more["score"]) != number(q["since"]) ||
-		q["first"] != more["first"]):
+	case ready && (q["ready"] != more["type"] || more["score"] == "" || q["first"] != more["first"]):
 		bad("READY", "%s could run, which is of %s; it stands ready for %q at %q, with %q",
 			more["first"], more["type"], q["ready"], more["score"], q["first"])
 	}
@@ -331,12 +330,6 @@ func (a *audit) train(r *reply, queue string, run []any) {
 			open, apart = t, 0
 		}
 	}
-}
-
-// number is a score as a float; Redis writes large ones in several ways.
-func number(score string) float64 {
-	n, _ := strconv.ParseFloat(score, 64)
-	return n
 }
 
 // sender holds a sender against its queue and the free set.
@@ -376,6 +369,8 @@ func (a *audit) member(index, name string, there, owned bool, says string) {
 	switch kind {
 	case "queues", "ready", "line":
 		f.Queue = name
+	case "round":
+		_, f.Queue, _ = strings.Cut(name, " ")
 	case "senders", "free":
 		f.Sender = name
 	default:
@@ -388,7 +383,7 @@ func (a *audit) member(index, name string, there, owned bool, says string) {
 	switch {
 	case !owned:
 		f.Detail = index + " names it, and it is gone"
-	case kind == "ready" && says != of, kind == "st" && string(lifecycle.Phase(says).State()) != of,
+	case (kind == "ready" || kind == "round") && says != of, kind == "st" && string(lifecycle.Phase(says).State()) != of,
 		kind == "bound" && !lifecycle.Phase(says).Bound(),
 		kind == "own" && says != "" && !strings.HasPrefix(says, of+":"),
 		kind == "back" && says != string(lifecycle.PhaseWaiting), kind == "free" && says != "":

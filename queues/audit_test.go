@@ -130,6 +130,12 @@ func TestAudit(t *testing.T) {
 			f.word("q:done", 10, vote)
 			f.client.ZAdd(f.ctx, k("ready:"+vote), z(1, "done"))
 		}, []string{"READY  done "}},
+		{"ReadyElsewhere", func(f *fixture, k func(string) string) {
+			f.word("q:wait", 10, vote+"@7")
+		}, []string{"READY  wait ", "STRAY  wait "}},
+		{"ReadyTwice", func(f *fixture, k func(string) string) {
+			f.client.ZAdd(f.ctx, k("round:"+vote), z(7, f.dump().hashes["q:wait"]["since"]+" wait"))
+		}, []string{"STRAY  wait "}},
 		{"ReadyOfNobody", func(f *fixture, k func(string) string) { f.client.ZAdd(f.ctx, k("ready:"+vote), z(9, "ghost")) },
 			[]string{"LEFTOVER  ghost "}},
 		{"ClaimOfTheDead", func(f *fixture, k func(string) string) { f.client.ZRem(f.ctx, k("procs"), me) },
@@ -156,12 +162,12 @@ func TestAudit(t *testing.T) {
 		}, []string{"LISTED  done ", "LISTED   S2"}},
 	}
 	for _, key := range []string{"st:DONE", "bound", "past:done", "back:done", "own:" + me, "free:shared", "queues",
-		"senders", "ready:" + vote, "page:0", "line:ghost", "x:ghost", "b:ghost"} {
+		"senders", "ready:" + vote, "round:" + vote, "page:0", "line:ghost", "x:ghost", "b:ghost"} {
 		kind, _, _ := strings.Cut(key, ":")
 		want := map[string]string{
 			"past": "LEFTOVER ghost done ", "back": "LEFTOVER ghost done ",
 			"free": "LEFTOVER   ghost", "senders": "LEFTOVER   ghost",
-			"queues": "LEFTOVER  ghost ", "ready": "LEFTOVER  ghost ", "line": "LEFTOVER  ghost ",
+			"queues": "LEFTOVER  ghost ", "ready": "LEFTOVER  ghost ", "round": "LEFTOVER  ghost ", "line": "LEFTOVER  ghost ",
 		}[kind]
 		name := "Ghost-" + strings.ReplaceAll(key, ":", "-")
 		damages = append(damages, damageOf{name, func(f *fixture, k func(string) string) {
@@ -170,6 +176,8 @@ func TestAudit(t *testing.T) {
 				f.client.RPush(f.ctx, k(key), "ghost")
 			case "x", "b":
 				f.client.Set(f.ctx, k(key), "1   failed         \n{}", 0)
+			case "round":
+				f.client.ZAdd(f.ctx, k(key), z(1, "0000000000000001 ghost"))
 			default:
 				f.client.ZAdd(f.ctx, k(key), z(1, "ghost"))
 			}

@@ -118,11 +118,12 @@ func testTakeOverBehindBatches(f *fixture) {
 	f.ok(f.pool.Configure(f.ctx, slots))
 	f.register("S")
 	f.post("q", "a")
-	f.heartbeat(other, short)
+	f.heartbeat(other, long)
 	bound, err := f.store.Bind(f.ctx, queues.BindRequest{Process: other, Types: []string{"SUBMIT_BATCH"}, Ledger: "saw",
 		Groups: []string{"ledger:saw"}, Most: 25})
 	f.ok(err)
 	equal(f.T, "bound", len(bound)+len(f.bindAs(other, 1)), 26)
+	f.heartbeat(other, short)
 	f.eventually("it is dead", func() bool { return slices.Equal(f.heartbeat(me, long), []string{other}) })
 	taken, err := f.store.TakeOver(f.ctx, me, other, 1)
 	f.ok(err)

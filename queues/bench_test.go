@@ -51,13 +51,23 @@ func claim(i int) string {
 // fillBench posts n transactions over that many queues.
 func fillBench(b *testing.B, s *queues.Store, n, over int, data json.RawMessage) {
 	b.Helper()
+	fillBenchBy(b, s, n, over, 1, data)
+}
+
+// fillBenchBy does so for that many posters, who take turns; a single one has no name.
+func fillBenchBy(b *testing.B, s *queues.Store, n, over, posters int, data json.RawMessage) {
+	b.Helper()
 	names := make([]string, over)
 	for i := range names {
 		names[i] = claim(i)
 	}
 	items := make([]queues.Item, 0, queues.MaxBatch)
 	for i := range n {
-		items = append(items, queues.Item{Queue: names[i%over], Type: vote, Data: data})
+		item := queues.Item{Queue: names[i%over], Type: vote, Data: data}
+		if posters > 1 {
+			item.By = fmt.Sprint("poster-", i%posters)
+		}
+		items = append(items, item)
 		if len(items) < cap(items) && i < n-1 {
 			continue
 		}
@@ -172,15 +182,17 @@ func BenchmarkEnqueue(b *testing.B) {
 }
 
 // BenchmarkCycle measures what a cycle does to Redis beside ready queues in
-// their thousands and millions: it must not cost more.
+// their thousands and millions, of one poster and of a thousand: it must not cost more.
 func BenchmarkCycle(b *testing.B) {
-	for _, ready := range []int{1000, 1_000_000} {
-		if ready > 1000 && testing.Short() {
+	for _, of := range []struct{ ready, posters int }{
+		{1000, 1}, {1000, 10}, {1000, 1000}, {1_000_000, 1}, {1_000_000, 1000},
+	} {
+		if of.ready > 1000 && testing.Short() {
 			continue
 		}
-		b.Run(fmt.Sprint("queues=", ready), func(b *testing.B) {
+		b.Run(fmt.Sprintf("queues=%d/posters=%d", of.ready, of.posters), func(b *testing.B) {
 			s, client := benched(b)
-			fillBench(b, s, ready, ready, json.RawMessage(`{}`))
+			fillBenchBy(b, s, of.ready, of.ready, of.posters, json.RawMessage(`{}`))
 			request := queues.BindRequest{Process: me, Types: []string{vote, batch}, Groups: []string{senders.Shared}, Most: 1,
 				Grace: time.Minute}
 			b.Run("bind-nothing", func(b *testing.B) { // no sender is free
@@ -194,6 +206,13 @@ func BenchmarkCycle(b *testing.B) {
 				b.Fatal(err)
 			}
 			b.Run("bind-and-release", func(b *testing.B) {
+				client.ConfigResetStat(b.Context())
+				spent := redisTime(b, client)
+				defer func() {
+					_, all := commandsRun(b, client)
+					b.ReportMetric(float64(all)/float64(b.N), "commands/op")
+					b.ReportMetric((redisTime(b, client)-spent)*1e6/float64(b.N), "redis-µs/op")
+				}()
 				for b.Loop() {
 					got, err := s.Bind(b.Context(), request)
 					if err != nil || len(got) != 1 {
@@ -243,8 +262,16 @@ func BenchmarkLife(b *testing.B) {
 	})
 	n := turn.Load()
 	spent = redisTime(b, client) - spent
+	scripts, all := commandsRun(b, client)
+	b.ReportMetric(float64(scripts)/float64(n), "scripts/op")
+	b.ReportMetric(float64(all)/float64(n), "commands/op")
+	b.ReportMetric(spent*1e6/float64(n), "redis-µs/op")
+}
+
+// commandsRun are the scripts that were run, and all other commands, most of them in these.
+func commandsRun(b *testing.B, client *redis.Client) (scripts, all int) {
+	b.Helper()
 	stats := client.Info(b.Context(), "commandstats").Val()
-	scripts, all := 0, 0
 	for _, m := range regexp.MustCompile(`cmdstat_(\S+):calls=(\d+),`).FindAllStringSubmatch(stats, -1) {
 		calls, _ := strconv.Atoi(m[2])
 		if m[1] == "evalsha" {
@@ -253,9 +280,7 @@ func BenchmarkLife(b *testing.B) {
 			all += calls
 		}
 	}
-	b.ReportMetric(float64(scripts)/float64(n), "scripts/op")
-	b.ReportMetric(float64(all)/float64(n), "commands/op")
-	b.ReportMetric(spent*1e6/float64(n), "redis-µs/op")
+	return scripts, all
 }
 
 // redisTime is the CPU time that Redis has used, in seconds: unlike what it says

@@ -41,18 +41,18 @@ type BindRequest struct {
 	Known map[string]uint32
 }
 
-// Bind gives free senders to ready queues, first the queue that has waited longest for
-// its turn, and the sender that has rested longest. A queue's turn begins to be waited
-// for when it becomes ready, or when its last transaction has ended: no queue that
-// is ready all the time is more than one transaction behind another. It returns fewer than Most pairs,
-// or none, when one of the two runs out. Its cost does not depend on how many
-// queues or senders there are. Error: ErrUnavailable.
+// Bind gives free senders to ready queues, first the sender that has rested longest. The turn
+// goes round those who posted the first of such queues: each has one queue bound in a round,
+// however many it has, and those without a name are one. Of the queues of one poster it is that of
+// the one that has waited longest, since it became ready, or since its last transaction has ended:
+// of two that are ready all the time none is more than one transaction behind the other. The
+// turn stands where the last Bind of the same Types and Ledger has left it, of whatever process.
+// It returns fewer than Most pairs, or none, when queues or senders run out. Its cost does not
+// depend on how many queues, posters or senders there are. Error: ErrUnavailable.
 func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
 	before, after := planned(b.Plan)
 	args := []any{b.Process, b.Most, inMillis(b.Grace), b.Plan.Fee, before, after, len(b.Types), len(b.Groups)}
-	for _, t := range b.Types {
-		args = append(args, kindOf(t, b.Ledger))
-	}
+	args = append(args, kindsOf(b.Types, b.Ledger)...)
 	for _, g := range b.Groups {
 		args = append(args, g)
 	}
@@ -378,7 +378,7 @@ func (s *Store) Bindable(ctx context.Context, types, groups []string) (bool, err
 		return out
 	}
 	pipe := s.client.Pipeline()
-	ready := pipe.Exists(ctx, keys("ready:", types)...)
+	ready := pipe.Exists(ctx, append(keys("ready:", types), keys("round:", types)...)...)
 	free := pipe.Exists(ctx, keys("free:", groups)...)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return false, storeError("looking for work", err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -118,6 +119,15 @@ func kindOf(typ, ledger string) string {
 		return typ
 	}
 	return typ + "/" + ledger
+}
+
+// kindsOf are the kinds of some types, in order: by all of them it is known who had the last turn.
+func kindsOf(types []string, ledger string) []any {
+	kinds := make([]any, len(types))
+	for i, typ := range slices.Sorted(slices.Values(types)) {
+		kinds[i] = kindOf(typ, ledger)
+	}
+	return kinds
 }
 
 func splitKind(kind string) (typ, ledger string) {

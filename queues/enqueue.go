@@ -31,8 +31,9 @@ type Item struct {
 	// Ledger and BatchID are those of a batch, "" of what is for Mina. Together they are a
 	// key of their own.
 	Ledger, BatchID string
-	// By is the name of the API key that it is posted with, where that has a budget. It may
-	// be another one when the same is posted again.
+	// By is who posts it, the name of an API key, "" for nobody in particular: its queue stands
+	// in the turn of that one while it is the first of it. It may be another one when the same is
+	// posted again.
 	By string
 	// Also are other uids that may have it: one of them that has is what was posted.
 	Also []Alias

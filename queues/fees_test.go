@@ -237,7 +237,7 @@ func testOverview(f *fixture) {
 	f.register("S1", "S2", "S3")
 	f.post("q", "a", "b", "c")
 	f.post("r", "d")
-	f.ok(f.store.Enqueue(f.ctx, queues.Item{UID: "e", Queue: "s", Type: batch, Data: []byte(`{}`)}).Err)
+	f.postBy("", batch, "e")
 	f.post("t", "f", "g")
 	f.bound("a S1", "d S2", "e S3")
 	f.to("a", lifecycle.PhaseSent)

@@ -2,6 +2,7 @@ package queues_test
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"mina-sequencer/sequencer/lifecycle"
 	"reflect"
@@ -14,6 +15,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/redis/go-redis/v9"
+
+	"mina-sequencer/sequencer/test/explorer"
 )
 
 func equal[T any](t *testing.T, what string, got, want T) {
@@ -75,8 +78,8 @@ func (f *fixture) dump() dump {
 				read[name] = p.HGetAll(f.ctx, k)
 			case "line", "page":
 				read[name] = p.LRange(f.ctx, k, 0, -1)
-			case "back", "past", "ready", "bound", "st", "free", "own", "procs", "due", "queues", "pages", "senders", "landed",
-				"spent":
+			case "back", "past", "ready", "round", "bound", "st", "free", "own", "procs", "due", "queues", "pages", "senders",
+				"landed", "spent":
 				read[name] = p.ZRangeWithScores(f.ctx, k, 0, -1)
 			case "market":
 				if name == "market:looks" {
@@ -188,8 +191,8 @@ func (f *fixture) inspectEnd(d *dump, name string, left time.Duration) {
 
 // txn is what the layout says of a transaction, read without the store's code.
 type txn struct {
-	uid, typ, queue, phase, claim, sender string
-	seq, begins, expires                  float64
+	uid, typ, queue, phase, claim, sender, by string
+	seq, begins, expires                      float64
 }
 
 func (d *dump) transactions() map[string]txn {
@@ -203,10 +206,10 @@ func (d *dump) transactions() map[string]txn {
 		w := strings.Split(head, " ")
 		x := d.hashes["x:"+uid]
 		seq, _ := strconv.ParseFloat(w[0], 64)
-		w = append(w, "", "") // without terms
+		w = append(w, "", "", "", "", "", "") // without terms
 		begins, _ := strconv.ParseFloat(w[4], 64)
 		expires, _ := strconv.ParseFloat(w[5], 64)
-		all[uid] = txn{uid, w[2], w[3], cmp.Or(x["phase"], "waiting"), x["claim"], x["sender"], seq, begins, expires}
+		all[uid] = txn{uid, w[2], w[3], cmp.Or(x["phase"], "waiting"), x["claim"], x["sender"], w[9], seq, begins, expires}
 	}
 	return all
 }
@@ -404,9 +407,15 @@ func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line [
 	}
 	switch {
 	case ready:
-		since, _ := strconv.ParseFloat(q["since"], 64)
-		put("ready:"+line[0].typ, name, since)
-		if q["ready"] != line[0].typ || q["first"] != line[0].uid {
+		as := line[0].typ
+		if seat := explorer.Seat(line[0].by); seat == 0 {
+			since, _ := strconv.ParseFloat(q["since"], 64)
+			put("ready:"+as, name, since)
+		} else {
+			put("round:"+as, q["since"]+" "+name, float64(seat))
+			as += fmt.Sprint("@", seat)
+		}
+		if q["ready"] != as || q["first"] != line[0].uid {
 			f.Errorf("queue %s is noted in ready set %q with %s, its head is %s of %s",
 				name, q["ready"], q["first"], line[0].uid, line[0].typ)
 		}

@@ -12,8 +12,8 @@ import (
 //	t:<uid>        string  "<sequence> <received ms> <type> <queue>\n<payload>": what was posted, never changed;
 //	                       behind the queue, if there is any of it, " <not before ms> <expires ms> <max fee>
 //	                       <batch id> <traceparent> <key>", empty for none; key is the name of the API
-//	                       key that it was posted with, where that has a budget. Of a batch the type is
-//	                       "<type>/<ledger>", here and in ready, waiting and gone
+//	                       key that it was posted with. Of a batch the type is "<type>/<ledger>", here
+//	                       and in ready, round, waiting and gone
 //	batch:<ledger>/<batch id>  string  uid of the transaction of a batch; "" of one that was removed, for
 //	                       as long as its key is known
 //	x:<uid>        string  what changes about it; there is none before the first change: a line
@@ -33,13 +33,18 @@ import (
 //	                       run: uids that are bound, in order, with commas between them, sender: to
 //	                       which; hold: until when it waits, holder: uids whose callbacks it waits
 //	                       for, and first, behind a !, until when it is left alone; ready: the
-//	                       ready set it is in, first: with which head, since: from when on; streak:
+//	                       type it stands ready for, or "<type>@<seat>" where that is in the round,
+//	                       first: with which head, since: from when on; streak:
 //	                       UNRESOLVED in a row; till: when its pause ends; width: how many may be
 //	                       in flight as a person has set it, narrow: as it is now that some have
 //	                       broken; and on a line of its own why it is paused
 //	queues         zset    all queue names, for listing
-//	ready:<type>   zset    queues that can be bound and whose head has this type, by when they became
-//	                       ready or their last transaction ended, in microseconds
+//	ready:<type>   zset    queues that can be bound and whose head has this type, and was posted without
+//	                       a key, by when they became ready or their last transaction ended, in
+//	                       microseconds
+//	round:<type>   zset    those whose head was posted with one, as "<since> <queue>", since being the same
+//	                       in sixteen digits, by the seat of its name: those of a seat stand in order
+//	n:round:<sha1> string  seat that had the last turn, 0 for no key, by the types that are bound together
 //	bound          zset    uids that have a sender bound, by sequence
 //	st:<STATE>     zset    uids by sequence, for DONE, FAILED and UNRESOLVED
 //	page:<n>       list    uids with sequence n×512 … n×512+511, for listing

@@ -113,6 +113,7 @@ func testListFilters(f *fixture) {
 	f.register("S1", "S2")
 	f.post("q1", "a", "b")
 	f.post("q2", "c")
+	<-time.After(time.Microsecond)
 	f.ok(f.store.Enqueue(f.ctx, queues.Item{UID: "d", Queue: "q3", Type: batch, Data: json.RawMessage(`{}`)}).Err)
 	f.bound("a S1", "c S2")
 	f.to("a", lifecycle.PhaseDelayed)
@@ -242,6 +243,7 @@ func TestBounded(t *testing.T) {
 	for name, run := range map[string]func(*fixture){
 		"Remove": boundedRemove, "Audit": boundedAudit, "Read": boundedRead, "Page": boundedPage, "Bind": boundedBind,
 		"Fees": boundedFees, "Together": boundedTogether, "Place": boundedPlace,
+		"Round": boundedRound, "RoundOfTwo": testRoundOfTwo("a", "b", 10_000),
 	} {
 		// One after the other: the server counts the commands of all.
 		if !t.Run(name, func(t *testing.T) { newFixture(t, server.Client, name).run(run, true) }) {

@@ -192,6 +192,11 @@ func (m *model) compareQueues(d *dump) {
 		switch kind, _, _ := strings.Cut(name, ":"); kind {
 		case "ready":
 			maps.Copy(since, set)
+		case "round":
+			for member := range set {
+				at, queue, _ := strings.Cut(member, " ")
+				since[queue], _ = strconv.ParseFloat(at, 64)
+			}
 		case "free":
 			maps.Copy(free, set)
 		}

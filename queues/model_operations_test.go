@@ -75,7 +75,8 @@ func (m *model) post() bool {
 func (m *model) item() queues.Item {
 	return queues.Item{
 		UID: fmt.Sprint("t", m.rand.IntN(30)), Queue: fmt.Sprint("q", m.rand.IntN(4)), Type: one(m, vote, batch),
-		Data: json.RawMessage(fmt.Sprintf(`{"n":%d}`, m.rand.IntN(2))), Terms: m.terms(), By: one(m, "", "", "", "a-key"),
+		Data: json.RawMessage(fmt.Sprintf(`{"n":%d}`, m.rand.IntN(2))), Terms: m.terms(),
+		By: one(m, "", "", "", "a-key", "b-key", "c-key"),
 	}
 }
 

@@ -28,7 +28,8 @@ type Load struct {
 	Bound   int64 // transactions
 	// Oldest is when the oldest of them was received that is bound or could be;
 	// zero if there is none. What stands behind another one of its queue is not
-	// looked at, nor are paused queues.
+	// looked at, nor are paused queues, nor what more than 64 names have posted: of these and of
+	// the nameless it is looked at the 64 queues that have been ready longest.
 	Oldest time.Time
 }
 

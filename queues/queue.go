@@ -325,6 +325,33 @@ type Queue struct {
 // State is q's state.
 func (q *Queue) State() lifecycle.QueueState { return q.Phase.Queue() }
 
+// Ahead is what is bound before a queue that is ready, as the round stands now.
+type Ahead struct {
+	Own int // queues of the same poster: they have been ready longer
+	// Others is how many queues of others there are at most: each of them has a turn before each
+	// of Own, and before this one if it sits between. It is exact for 64 others; of further ones
+	// all that is ready is counted. Who comes to be ready later has one turn a round, too.
+	Others  int
+	Posters int // how many others have something ready, 65 at most
+}
+
+// Ahead returns what is bound before a queue by whoever binds some types, for a ledger, "" for
+// Mina, as a BindRequest names them; nil if the queue is not ready, its next is of no such type,
+// or its record cannot be read. It asks Redis once, and costs by the logarithm of
+// what is ready, for each type and each of 64 others. Error: ErrUnavailable.
+func (s *Store) Ahead(ctx context.Context, queue string, types []string, ledger string) (*Ahead, error) {
+	v, err := s.Run(ctx, aheadScript, append([]any{queue}, kindsOf(types, ledger)...)...)
+	if err != nil {
+		return nil, err
+	}
+	r := reply{name: "ahead"}
+	l := r.list(v)
+	if len(l) == 0 {
+		return nil, r.err
+	}
+	return &Ahead{Own: int(r.int(r.at(l, 0))), Others: int(r.int(r.at(l, 1))), Posters: int(r.int(r.at(l, 2)))}, r.err
+}
+
 // Place returns where a transaction stands in its queue. Errors: ErrNotFound, ErrUnavailable.
 func (s *Store) Place(ctx context.Context, uid string) (lifecycle.Place, error) {
 	v, err := s.Run(ctx, standingScript, uid)

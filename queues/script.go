@@ -97,6 +97,7 @@ var (
 	recordScript    = NewScript("record", source("record"))
 	heartbeatScript = NewScript("heartbeat", source("heartbeat"))
 	leaveScript     = NewScript("leave", source("leave"))
+	aheadScript     = newPlainScript("ahead", source("ahead"))
 	joinScript      = NewScript("join", source("join"))
 	takeoverScript  = NewScript("takeover", source("takeover"))
 	tickScript      = NewScript("tick", source("removal")+source("tick"))

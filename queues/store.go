@@ -5,9 +5,24 @@
 //
 // A queue is a strict line: one of its transactions is bound to a sender, and the
 // next one only after that one has ended or, with width, behind it to the same
-// sender ([Store.Join]). Queues that can be bound stand in a ready set, senders
-// that are free in a free set, and Bind takes the first of each; nothing walks
-// over queues that cannot run.
+// sender ([Store.Join]). Queues that can be bound stand in ready sets, senders that are
+// free in free sets, and Bind takes whose turn it is and who has been free longest;
+// nothing walks over queues that cannot run.
+//
+// The turn goes round those who post, then their queues. A queue stands in the turn of
+// whoever posted its first, and moves to another's with that: the name is part of what was
+// posted, so there is no list of who has what ready, which could contradict it. A name has a seat,
+// a number made of it. For each type of such a first there is one sorted set of the queues of
+// all names, by seat and then by since when they are ready, and one of the nameless, whose turn is
+// the first of a round: they are one poster (no keys are used, or names were not kept yet), and
+// their set is as it was before there were turns, so that builds of then and of now share it.
+// The next turn is one look behind the seat that had the last one or, if nobody sits there, at
+// the front: it costs by the logarithm of what is ready, and no more beside a thousand posters
+// than beside ten. Who had the last turn is one word, written with what is bound, for each set
+// of types that are bound together: with one for all, what is bound for a ledger could bring
+// the turn back to the same poster each time. So whoever has something ready is bound once a
+// round, and waits for as many others as there are, however much these have, or post later.
+// [Store.Ahead] tells what is before a queue.
 //
 // State is fenced, facts are not. The state of a bound transaction is changed
 // only by the process that holds its claim, or for a person, by its revision

@@ -34,9 +34,10 @@ func (s *Sequencer) idle() string {
 		return s.Recovering()
 	case limit > 0 && s.boundQueues() >= limit:
 		return fmt.Sprintf("it drives %d queues, which is all that SEQUENCER_CLAIM_LIMIT allows it", limit)
-	case s.outdated(c) && s.wanted.Load():
-		return "the Mina nodes do not answer it: see them, and MINA_NODES"
-	case !c.At.IsZero() && !c.Quorum:
+	case s.outdated(c) && !s.wanted.Load(): // nobody asks
+	case s.outdated(c):
+		return "the Mina nodes do not answer it: see them, and SEQUENCER_MINA_URL"
+	case !c.Quorum:
 		return "too few Mina nodes are synced: see them"
 	}
 	return ""

@@ -335,6 +335,9 @@ func (s *Sequencer) heartbeatLoop(ctx context.Context) {
 			return
 		case <-due.C:
 			s.heartbeat(ctx)
+			if b := s.said.Load(); b != nil && b.Why != s.idle() {
+				s.heartbeat(ctx) // by which it has learnt that what it says of itself is over
+			}
 		}
 	}
 }

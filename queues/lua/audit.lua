@@ -72,7 +72,10 @@ function audits.q(name)
   end
   local head = string.match(q.run, '^[^,]*')
   local run, typ, runs = safe(txn, head), nil, nil
-  if first then typ = select(3, header(first)) end
+  if first then
+    local _, _, kind, _, _, _, _, by = header(first)
+    typ = kind and readyAs(kind, by)
+  end
   if q.run ~= '' then runs = select(4, header(head)) end
   local train = {} -- where several run: each as {uid, the first line of what was posted, what is stored}
   if q.run ~= head then
@@ -85,7 +88,7 @@ function audits.q(name)
   return { name, call('GET', P .. 'q:' .. name) or '', {
     'listed', score('queues', name), 'phase', q.run ~= '' and run.phase or '', 'by', run.sender, 'runs', runs or '',
     'bound', sender(q.sender, 'queue'), 'registered', exists('s:' .. q.sender), 'first', first or '', 'type', typ or '',
-    'score', score('ready:' .. q.ready, name), 'due', score('due', 'q:' .. name), 'ordered', ordered,
+    'score', score(stands(q)), 'due', score('due', 'q:' .. name), 'ordered', ordered,
     'short', short and 1 or 0, 'waiting', counts.waiting, 'done', counts.done, 'failed', counts.failed,
     'unresolved', counts.unresolved, 'back', back, 'now', now,
   }, train }
@@ -112,6 +115,11 @@ end
 
 function audits.m(name, member)
   local index = string.match(name, '^(%a+)')
+  if index == 'round' then
+    local queue = string.sub(member, 18)
+    local at, as = stands(safe(que, queue))
+    return { name, member, score(name, member), exists('q:' .. queue), as == member and string.sub(at, 7) or as }
+  end
   local of = MEMBERS[index]
   if index == 'page' then
     local seq = header(member)

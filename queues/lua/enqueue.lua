@@ -100,7 +100,7 @@ for i = 3, #ARGV, 7 do
     result = seq
     strings[key] = seq .. ' ' .. stamp .. ' ' .. typ .. ' ' .. name .. more .. '\n' .. payload
     if batch then strings[batch] = uid end
-    local begins, expires = string.match(more, '^ (%d*) (%d*)')
+    local begins, expires, _, by = string.match(more, '^' .. MORE)
     if expires and expires ~= '' then put('due', expires, 'd:' .. uid) end
     fresh[seq - first] = uid
     l[#l + 1] = uid
@@ -112,7 +112,7 @@ for i = 3, #ARGV, 7 do
       local q = que(name)
       if not text then put('queues', 0, name) end
       if q.run == '' and q.paused == '' and not holds(q) then
-        if later(begins) then put('due', begins, 'q:' .. name) else ready(q, uid, typ) end
+        if later(begins) then put('due', begins, 'q:' .. name) else ready(q, uid, typ, by) end
       end
     end
   end

@@ -45,7 +45,8 @@ local function some(prefix, from, to)
   end
   return false
 end
-if some('ready:', 10 + njoin, 9 + njoin + ntypes) and not some('free:', 10 + njoin + ntypes, 9 + njoin + ntypes + ngroups) then
+local function ready_(kind) return some(kind, 10 + njoin, 9 + njoin + ntypes) end
+if (ready_('ready:') or ready_('round:')) and not some('free:', 10 + njoin + ntypes, 9 + njoin + ntypes + ngroups) then
   flush()
   return {}
 end

@@ -25,11 +25,12 @@ local stamp = clock[1] .. string.sub(1000 + math.floor(clock[2] / 1000), 2)
 local DAY = 86400000 -- milliseconds
 
 -- moment is later than every one that this script has asked for: what is put in
--- order by it stays in the order in which the script came to it.
+-- order by it stays in the order in which the script came to it. As a word it has sixteen
+-- digits, so that words stand in that order, too.
 local moments = 0
 local function moment()
   moments = moments + 1
-  return string.format('%d', micros + moments - 1)
+  return string.format('%016d', micros + moments - 1)
 end
 
 -- server names the history that this Redis writes, by its replication id: another one
@@ -42,10 +43,11 @@ local function server()
 end
 
 -- settled answers whether this is the Redis on which the namespace was last
--- reconciled. On any other nothing is bound, and nothing may leave a process.
+-- reconciled. On any other nothing is bound, and nothing may leave a process. stored is
+-- is:server, where the caller has read it along with something else.
 local reconciled
-local function settled()
-  if reconciled == nil then reconciled = call('GET', P .. 'is:server') == server() end
+local function settled(stored)
+  if reconciled == nil then reconciled = (stored or call('GET', P .. 'is:server')) == server() end
   return reconciled
 end
 
@@ -114,11 +116,11 @@ local function event(kind, id, sender, from, to, attempt, code)
 end
 
 -- header returns sequence, time of receipt, type and queue of a transaction, not before when
--- it may be bound, when it expires, and the id of a batch, "" for none; of a batch the type
--- has its ledger behind it, type/ledger. It returns nil if there is no transaction. The
--- payload behind the first line is not touched.
+-- it may be bound, when it expires, the id of a batch, and who posted it, "" for none; of a
+-- batch the type has its ledger behind it, type/ledger. It returns nil if there is no
+-- transaction. The payload behind the first line is not touched.
 local HEAD = 1024 -- bytes that hold every first line
-local MORE = ' ?(%d*) ?(%d*) ?%d* ?([^ \n]*)'
+local MORE = ' ?(%d*) ?(%d*) ?%d* ?([^ \n]*) ?[^ \n]* ?([^ \n]*)'
 local HEADER = '^(%d+) (%d+) (%S+) (%S+)' .. MORE .. '[^\n]*\n'
 local function header(uid)
   local key = 't:' .. uid
@@ -348,26 +350,26 @@ local function damaged(q, uid)
   return nil
 end
 
--- head returns the transaction that is next in a queue, its type, and not before when it
--- may be bound: those that
+-- head returns the transaction that is next in a queue, its type, not before when it may
+-- be bound, and who posted it: those that
 -- came back stand before those that never left the line. What was cancelled or
 -- deleted while it stood in the line is dropped when it gets to the front; after 500
 -- of them the rest is left to the next tick.
 local function head(q)
   if q.back > 0 then
     local uid = call('ZRANGE', P .. 'back:' .. q.name, 0, 0)[1]
-    local _, _, typ, _, begins = header(uid)
-    return uid, typ, begins
+    local _, _, typ, _, begins, _, _, by = header(uid)
+    return uid, typ, begins, by
   end
   for _ = 1, 500 do
     local uid = call('LINDEX', P .. 'line:' .. q.name, 0)
     if not uid then return nil end
-    local seq, _, typ, _, begins = header(uid)
+    local seq, _, typ, _, begins, _, _, by = header(uid)
     if seq then
-      if not txns[uid] and call('EXISTS', P .. 'x:' .. uid) == 0 then return uid, typ, begins end
+      if not txns[uid] and call('EXISTS', P .. 'x:' .. uid) == 0 then return uid, typ, begins, by end
       local t = whole(uid)
       if not t then return damaged(q, uid) end
-      if t.phase == 'waiting' then return uid, typ, begins end
+      if t.phase == 'waiting' then return uid, typ, begins, by end
       q.popped = tonumber(seq)
     end
     call('LPOP', P .. 'line:' .. q.name)
@@ -380,32 +382,50 @@ end
 local woken = false
 local function wake() woken = true end
 
--- ready has a queue stand among those that can be bound, by its next transaction,
--- from the moment on since which that is so.
-local function ready(q, uid, typ)
-  if q.ready ~= '' and q.ready ~= typ then drop('ready:' .. q.ready, q.name) end
+-- readyAs is the word for what a queue is ready as: a type, and behind it the seat of who
+-- posted its next, a number from 1 on that is made of the name. Two names of one seat, one pair
+-- in 10^14, would share its turns. Who has no name has no seat, and the first turn of a round.
+local function readyAs(typ, by)
+  if (by or '') == '' then return typ end
+  return typ .. '@' .. string.format('%.0f', tonumber(string.sub(redis.sha1hex(by), 1, 12), 16) + 1)
+end
+
+-- stands is where a ready queue stands: the index, the member and its score.
+local function stands(q)
+  local typ, seat = string.match(q.ready, '^(.*)@(%d+)$')
+  if typ then return 'round:' .. typ, q.since .. ' ' .. q.name, seat end
+  return 'ready:' .. q.ready, q.name, q.since
+end
+
+-- unready has a queue be ready no more.
+local function unready(q)
+  if q.ready ~= '' then drop(stands(q)) end
+  q.ready, q.first, q.since = '', '', ''
+end
+
+-- ready has a queue stand among those that can be bound, by its next transaction and who
+-- posted that, from the moment on since which that is so.
+local function ready(q, uid, typ, by)
+  local as = readyAs(typ, by)
+  if q.ready ~= '' and q.ready ~= as then drop(stands(q)) end
   if q.since == '' then q.since = moment() end
-  q.ready, q.first = typ, uid
-  put('ready:' .. typ, q.since, q.name)
+  q.ready, q.first = as, uid
+  local index, member, score = stands(q)
+  put(index, score, member)
   wake()
 end
 
--- place makes a queue ready if it can be bound, and takes it out of the ready set
--- if it cannot; its record is stored.
+-- place makes a queue ready if it can be bound, and takes it out of the round if it
+-- cannot; its record is stored.
 local function place(q)
-  local uid, typ, begins
+  local uid, typ, begins, by
   if not holds(q) then q.hold, q.holder = '', '' end
-  if q.waiting > 0 and q.run == '' and q.paused == '' and not holds(q) then uid, typ, begins = head(q) end
+  if q.waiting > 0 and q.run == '' and q.paused == '' and not holds(q) then uid, typ, begins, by = head(q) end
   if later(begins) then
     put('due', begins, 'q:' .. q.name) -- what stands behind it waits, too
     uid = nil
   end
-  if uid then
-    ready(q, uid, typ)
-  elseif q.ready ~= '' then
-    drop('ready:' .. q.ready, q.name)
-    q.ready, q.first, q.since = '', '', ''
-  end
+  if uid then ready(q, uid, typ, by) else unready(q) end
   if q.there then note(q) end
 end
 

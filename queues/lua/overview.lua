@@ -5,7 +5,7 @@
 -- Answer:  {now, {waiting, done, failed, unresolved and bound transactions, queues,
 --          processes, events kept},
 --          {type, waiting, ready queues, when the oldest head was received, of the 64
---          queues whose turn it is next …},
+--          queues that have been ready longest, of the nameless and of 64 with a name …},
 --          {sender, nanomina that its attempts of today cost, …},
 --          {phase, type, when received, for each bound transaction read …}}
 local from = tonumber(ARGV[1])
@@ -20,14 +20,26 @@ if from > 0 then return { now, {}, {}, {}, bound } end
 local types, total = {}, 0
 local counts = call('HGETALL', P .. 'waiting')
 for i = 1, #counts, 2 do
-  local set, oldest = P .. 'ready:' .. counts[i], nil
-  for _, queue in ipairs(call('ZRANGE', set, 0, 63)) do
-    local q = sound(queue)
+  local nameless, set, oldest, fronts, from = P .. 'ready:' .. counts[i], P .. 'round:' .. counts[i], nil, {}, '0'
+  local run = call('ZRANGE', nameless, 0, 63, 'WITHSCORES')
+  for k = 1, #run, 2 do fronts[#fronts + 1] = { run[k], tonumber(run[k + 1]) } end
+  for _ = 1, 64 do
+    run = call('ZRANGEBYSCORE', set, '(' .. from, '+inf', 'WITHSCORES', 'LIMIT', 0, 64)
+    if #run == 0 then break end
+    from = run[2]
+    for k = 1, #run, 2 do
+      local since, queue = string.match(run[k], '^(%d+) (.*)')
+      if run[k + 1] == from and since then fronts[#fronts + 1] = { queue, tonumber(since) } end
+    end
+  end
+  table.sort(fronts, function(a, b) return a[2] < b[2] end)
+  for k = 1, math.min(#fronts, 64) do
+    local q = sound(fronts[k][1])
     local received = q and tonumber((select(2, header(q.first))))
     if received then oldest = math.min(oldest or received, received) end
   end
   local n = #types
-  types[n + 1], types[n + 2], types[n + 3], types[n + 4] = counts[i], counts[i + 1], call('ZCARD', set), oldest or ''
+  types[n + 1], types[n + 2], types[n + 3], types[n + 4] = counts[i], counts[i + 1], call('ZCARD', nameless) + call('ZCARD', set), oldest or ''
   total = total + tonumber(counts[i + 1])
 end
 local function size(set) return call('ZCARD', P .. set) end

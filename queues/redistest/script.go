@@ -155,6 +155,10 @@ func newInterpreter() *interpreter {
 		l.Push(in.command())
 		return 1
 	}))
+	redis.RawSetString("sha1hex", l.NewFunction(func(l *lua.LState) int {
+		l.Push(lua.LString(fmt.Sprintf("%x", sha1.Sum([]byte(l.CheckString(1))))))
+		return 1
+	}))
 	for name, field := range map[string]string{"error_reply": "err", "status_reply": "ok"} {
 		redis.RawSetString(name, l.NewFunction(func(l *lua.LState) int {
 			t := l.NewTable()

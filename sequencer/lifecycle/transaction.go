@@ -20,7 +20,7 @@ type Transaction struct {
 	// Trace is the trace context (a traceparent) of the post, "" if it is not traced.
 	Trace string
 	Terms
-	PostedBy string // name of the API key that has a budget, "" if none has
+	PostedBy string // name of the API key that it was posted with, "" without one
 	Phase    Phase
 	// Ledger is the name of the ledger that takes it, and BatchID its id there; both are ""
 	// of what is for Mina. See batch.go.

@@ -1,7 +1,10 @@
 package explorer
 
 import (
+	"crypto/sha1"
+	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,18 +21,36 @@ type Plan struct {
 	ValidUntil, Slot uint32
 }
 
-// Bind gives the free sender that was used least recently, of some groups, to the queue
-// that has waited longest for its turn, of those whose next is of some types; nil takes
-// any. It returns nil if there is no pair.
+// Seat is where somebody who posts stands in the round: a number made of the name, 0 for none.
+func Seat(by string) int64 {
+	if by == "" {
+		return 0
+	}
+	sum := sha1.Sum([]byte(by))
+	return int64(binary.BigEndian.Uint64(sum[:])>>16) + 1
+}
+
+// Bind gives the free sender that was used least recently, of some groups, to a queue whose
+// next is of some types; nil takes any. The turn goes round those who posted these, and of the
+// queues of one it is that of the one that has waited longest. It returns nil if there is no pair.
 func (s *Store) Bind(process string, types, groups []string, plans []Plan) *lifecycle.Transaction {
 	if s.Unsettled || s.lapsed(process) {
 		return nil
 	}
 	var q *Queue
+	var first int64 // where in the round whoever posted to it sits, behind the last turn
+	kinds := strings.Join(slices.Sorted(slices.Values(types)), " ")
 	for i := range s.Queues {
 		c := &s.Queues[i]
-		if c.turn > 0 && (q == nil || c.turn < q.turn) && (types == nil || slices.Contains(types, s.Head(c.Name).Type)) {
-			q = c
+		if c.turn == 0 || types != nil && !slices.Contains(types, s.Head(c.Name).Type) {
+			continue
+		}
+		seat := Seat(s.Head(c.Name).PostedBy)
+		if seat < s.Round[kinds] {
+			seat += 1 << 49
+		}
+		if q == nil || seat < first || seat == first && c.turn < q.turn {
+			q, first = c, seat
 		}
 	}
 	var sender *Sender
@@ -49,11 +70,16 @@ func (s *Store) Bind(process string, types, groups []string, plans []Plan) *life
 	t.Phase, t.Claim, t.ChangedAt, t.DueAt = lifecycle.PhaseDispatching, s.token(process), s.Now, time.Time{}
 	for _, p := range plans {
 		if p.Sender == sender.Account && sender.Known && sender.Next == p.Nonce && r.Txn.Revision == 0 &&
-			t.Terms == (lifecycle.Terms{}) && t.PostedBy == "" {
+			t.Terms == (lifecycle.Terms{}) {
 			t.Attempts = append(t.Attempts, lifecycle.Attempt{Number: 1, Sender: p.Sender, Nonce: p.Nonce, Fee: p.Fee,
 				ValidUntil: p.ValidUntil, Slot: p.Slot, Outcome: lifecycle.Prepared, StartedAt: s.Now})
 			s.charge(r, t, t.Cost(), 0, 0, nil)
 		}
+	}
+	if turn := Seat(t.PostedBy) + 1; s.Round[kinds] != turn {
+		round := map[string]int64{}
+		maps.Copy(round, s.Round)
+		round[kinds], s.Round = turn, round
 	}
 	r.Txn = t
 	s.writes++

@@ -26,6 +26,9 @@ type Store struct {
 	Told []string
 	// Unsettled: it has forgotten something, and nobody has put that right yet.
 	Unsettled bool
+	// Round is, for those that bind the same types, one more than the seat of whoever had the last
+	// turn; never altered in place.
+	Round map[string]int64
 	// UnresolvedLimit is how many UNRESOLVED in a row pause a queue; 0 for no limit.
 	UnresolvedLimit int
 	CallbackWait    time.Duration

@@ -81,7 +81,7 @@ func (c *checker) atTheEnd() {
 			c.fail("sender %.8s is still %s, bound to %s", w.AccountID, w.State, w.Queue)
 		}
 		if w.Reason != "" && w.Until == "" { // a rest that ends by itself is none of a person's business
-			c.fail("sender %.8s is out of use: %s", w.AccountID, w.Reason)
+			c.fail("sender %.8s is out of use: %s: %s", w.AccountID, w.Reason, w.Detail)
 		}
 	}
 	for _, queue := range c.s.queued {

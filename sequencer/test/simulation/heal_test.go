@@ -135,6 +135,8 @@ func (s *sim) attend(ts []*txnDoc) (busy bool) {
 		case !ok:
 		case err == nil:
 			busy = busy || !until.After(time.Now()) // this reason is over, and may hide another
+		case at.Reason == "NO_PROCESS": // until the next heartbeat, at most
+			busy = true
 		case at.Reason == "RESTED":
 			s.check.fail("sender %.8s rests without an end: %s", w.account, at.Detail)
 		case s.waitsForPerson(w.account, at.Reason):
