@@ -66,6 +66,15 @@ func (s *Sequencer) lookAround(ctx context.Context, scene *lifecycle.Scene) (err
 	case !errors.Is(err, queues.ErrNotFound):
 		return err
 	}
+	if t.Ledger == "" && !scene.Ready.IsZero() && len(s.proved) > 0 {
+		before, err := s.Store.Ahead(ctx, t.Queue, s.proved, "")
+		if err != nil {
+			return err
+		}
+		if before != nil {
+			scene.Before = before.Own + before.Others
+		}
+	}
 	if first := scene.Place.First; first != "" && first != t.UID {
 		if scene.First, err = s.Store.Get(ctx, first); err != nil && !errors.Is(err, queues.ErrNotFound) {
 			return err

@@ -1,6 +1,7 @@
 package sequencer_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -8,6 +9,7 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 )
@@ -35,6 +37,28 @@ func TestExplainLimited(t *testing.T) {
 			if !strings.HasSuffix(some.Summary, "o sender is free: 0 bound to other queues, 1 out of use.") ||
 				some.Wait.Code != all.Wait.Code || some.Wait.Detail != all.Wait.Detail || !some.Wait.Until.IsZero() {
 				t.Errorf("who sees some is told of %s: %+v", uid, some)
+			}
+		}
+	})
+}
+
+// TestExplainTurn: a queue that is ready is told how many are bound before it, by the turn that goes
+// round those who post.
+func TestExplainTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		desk := w.Process(harness.Links{Dial: w.Web.Dial, Redis: w.Redis.NewClient()})
+		for n := range 20 {
+			w.OK(w.Store.Enqueue(w.Ctx, queues.Item{UID: fmt.Sprint("many-", n), Queue: fmt.Sprint("many-", n), Type: "MINT",
+				Data: []byte(`{}`), By: "many"}).Err)
+			harness.Until(w.Ctx, time.Second)
+		}
+		w.OK(w.Store.Enqueue(w.Ctx, queues.Item{UID: "one", Queue: "one", Type: "MINT", Data: []byte(`{}`), By: "single"}).Err)
+		for uid, want := range map[string]string{"one": "In the turn one other stands before", "many-19": "In the turn 20 others stand before"} {
+			told, err := desk.Explain(w.Ctx, uid, false)
+			if w.OK(err); !strings.Contains(told.Summary, want) && (uid != "one" || strings.Contains(told.Summary, "In the turn")) {
+				t.Errorf("%s: %s", uid, told.Summary)
 			}
 		}
 	})

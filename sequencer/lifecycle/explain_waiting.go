@@ -156,7 +156,17 @@ func (s *Scene) senderless() said {
 		detail = "none is registered"
 		text = "No sender is registered."
 	}
+	if s.Before > 0 {
+		text += fmt.Sprintf(" In the turn %s before its queue.", queuesStand(s.Before))
+	}
 	return said{text, Wait{Code: WaitFreeSender, Until: back, Detail: detail}, Next{Action: StepBind}}
+}
+
+func queuesStand(n int) string {
+	if n == 1 {
+		return "one other stands"
+	}
+	return fmt.Sprintf("%d others stand", n)
 }
 
 // unclaimedFor is how long it may take, at most, until a free sender is bound.
@@ -165,7 +175,12 @@ const unclaimedFor = time.Minute
 // unclaimed speaks of a queue for which a sender is free. What binds it is a process that lives,
 // has room, and has seen the chain lately: where that takes long, one of these is lacking.
 func (s *Scene) unclaimed() said {
-	if s.Ready.IsZero() || s.Now.Sub(s.Ready) < unclaimedFor {
+	late := !s.Ready.IsZero() && s.Now.Sub(s.Ready) >= unclaimedFor
+	switch {
+	case s.Before > 0 && !late:
+		return said{fmt.Sprintf("A sender is free, and in the turn %s before its queue.", queuesStand(s.Before)),
+			Wait{Code: WaitFreeSender, Detail: fmt.Sprintf("%d queues before it", s.Before)}, Next{Action: StepBind}}
+	case !late:
 		return said{"A sender is free and is bound to it now.", Wait{Code: WaitNothing}, Next{Action: StepBind, At: s.Now}}
 	}
 	since := "A sender is free, and no process has bound it since " + stamp(s.Ready) + "; if that stays so, see "

@@ -13,10 +13,11 @@ type Scene struct {
 	// PausedUntil is when that ends by itself; zero if it does not.
 	PausedUntil time.Time
 	// Ready is since when the queue waits for nothing but a sender; zero if it does not.
-	Ready time.Time
-	Place Place        // in the queue, of what waits
-	First *Transaction // the one that Place names, where it is another
-	Pool  []Candidate  // senders that could be bound, or some of them
+	Ready  time.Time
+	Before int          // ready queues that are bound before its own, as the turn stands
+	Place  Place        // in the queue, of what waits
+	First  *Transaction // the one that Place names, where it is another
+	Pool   []Candidate  // senders that could be bound, or some of them
 	// Living are the processes that live.
 	Living []Binder
 	// Width is how many of its queue may be in flight now, and in no block; Barrier: it, or
