@@ -137,7 +137,6 @@ type part struct {
 	traced     []func(queues.Accepted) // for each item
 	errs       []error                 // for each of the part's documents; nil where there is an item
 	results    []queues.Accepted
-	by         caller
 	stored     chan struct{} // closed with results set
 }
 

@@ -86,10 +86,10 @@ func (ring *Keyring) within(name string) (all queues.Prefixes, known bool) {
 		if l.name != name {
 			continue
 		}
-		if known = true; len(l.caller.within) == 0 {
+		if known = true; len(l.within) == 0 {
 			return nil, true
 		}
-		all = append(all, l.caller.within...)
+		all = append(all, l.within...)
 	}
 	return all, known
 }

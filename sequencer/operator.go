@@ -35,7 +35,8 @@ func (s *Sequencer) order(ctx context.Context, uid string, order lifecycle.Order
 		step.Aside.Process = s.process // what is watched on has somebody who does
 		_, err = s.Store.Advance(ctx, &queues.Change{
 			Before: t, After: step.Txn, Aside: step.Aside, Now: v.Now, Wait: s.Policy.CallbackWait, Lease: callbackLease,
-			Moves: lifecycle.Effects(t, step.Txn, &step.Aside, &s.Policy), Budgets: s.budgets(t, step.Txn), By: queues.Actor(ctx),
+			Moves: lifecycle.Effects(t, step.Txn, &step.Aside, &s.Policy), Budgets: s.budgets(t, step.Txn),
+			By: queues.Actor(ctx),
 		})
 		if errors.Is(err, queues.ErrStale) || errors.Is(err, queues.ErrFollowed) {
 			continue

@@ -217,7 +217,8 @@ func TestActor(t *testing.T) {
 			}
 		}
 		want := []string{
-			"a DISPATCHING DISPATCHING CANCEL_REQUESTED ops", "b WAITING FAILED CANCELLED night", "b FAILED WAITING  night", "a FAILED  REMOVED ops",
+			"a DISPATCHING DISPATCHING CANCEL_REQUESTED ops", "b WAITING FAILED CANCELLED night", "b FAILED WAITING  night",
+			"a FAILED  REMOVED ops",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
