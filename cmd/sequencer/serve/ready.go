@@ -11,6 +11,7 @@ import (
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 const (
@@ -117,17 +118,19 @@ func clockReady(ahead time.Duration) api.Part {
 }
 
 func (s *Service) sendersReady(ctx context.Context) api.Part {
-	available := 0
+	available, idle := 0, ""
 	for x, err := range s.senders.All(ctx) {
 		switch {
 		case err != nil:
 			return api.Part{Detail: err.Error()}
 		case x.Available():
 			available++
+		case x.Reason == lifecycle.Idled && idle == "":
+			idle = ": " + x.AccountID + " is free, and " + x.Detail
 		}
 	}
 	if available == 0 {
-		return api.Part{Detail: "no sender is available"}
+		return api.Part{Detail: "no sender is available" + idle}
 	}
 	return api.Part{OK: true, Detail: fmt.Sprintf("%d available", available)}
 }

@@ -35,6 +35,9 @@ func TestReadyzBesideHangingNodes(t *testing.T) {
 	if err := s.senders.Register(t.Context(), devnet.Key(1), "http://127.0.0.1:1"); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := s.store.Heartbeat(t.Context(), "runs", time.Hour, ""); err != nil {
+		t.Fatal(err)
+	}
 	answer := func(path string, status int) (r api.Readiness) {
 		w := httptest.NewRecorder()
 		s.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
