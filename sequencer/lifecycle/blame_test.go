@@ -106,3 +106,26 @@ func TestNewlyShown(t *testing.T) {
 		}
 	}
 }
+
+// TestHalted: while the network takes nothing, and something is offered to it, nothing else is begun, and
+// what is offered goes on: it is signed again.
+func TestHalted(t *testing.T) {
+	t.Parallel()
+	since := func(v *View) { v.Halted = v.Clock.Add(-time.Hour) }
+	s := Decide(view(txn(PhaseDispatching), asked(good()), holds(7, 100), since))
+	const want = "the network takes no transactions: so a node said at 09:00 UTC of one that is offered again and again; " +
+		"nothing else is proved before it is taken"
+	if s.Txn == nil || s.Txn.Phase != PhaseWaiting || s.Txn.Retries != 0 || s.Txn.Error.Message != want {
+		t.Errorf("a fresh one: %+v", s.Txn)
+	}
+	for name, of := range map[string]*Transaction{
+		"what is offered, and has run out": txn(PhaseDispatching, try(Expired, over, stalled)),
+		"what may land":                    txn(PhaseDispatching, try(Unknown)),
+		"what failed early in a block":     txn(PhaseDispatching, try(FailedIn, shallow)),
+	} {
+		s := Decide(view(of, asked(&Sender{Account: payer, Next: new(uint32(8)), Greeted: true}), holds(8, 100), since))
+		if s.Txn == nil || s.Txn.Phase != PhaseDispatching {
+			t.Errorf("%s does not go on: %+v", name, s.Txn)
+		}
+	}
+}

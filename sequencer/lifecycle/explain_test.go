@@ -381,6 +381,13 @@ func rareWaitsTold() []telling {
 	}
 	planned := txn(PhaseDispatching, try(Prepared))
 	return []telling{
+		{"of one that nobody dispatches", scene(waits(), behind(1, waits()), elsewhere, func(s *Scene) { s.Living[0].Types = nil }),
+			"Second in its queue; the one before (one) is not bound yet: no process that runs dispatches BURN: start one that does.\n" +
+				"QUEUE_HEAD, then BIND"},
+		{"dispatched here, which is not told yet", scene(waits(), head, func(s *Scene) { s.Living = nil }),
+			"First in its queue; no sender is registered.\nFREE_SENDER, then BIND"},
+		{"a batch, by who has its ledger alone", scene(waits(), head, func(s *Scene) { s.Txn.Ledger, s.Dispatched = "saw", false }),
+			"First in its queue; no process that runs dispatches MINT: start one that does.\nPROCESS, then BIND"},
 		{"the first is of another type", scene(waits(), behind(1, waits()), elsewhere),
 			"Second in its queue; the one before (one) is not bound yet: no sender is registered.\n" +
 				"QUEUE_HEAD, then BIND"},

@@ -48,7 +48,7 @@ func (s *Scene) head(who string) said {
 func (s *Scene) unbound() said {
 	bind := Next{Action: StepBind}
 	typ := s.Txn.Type
-	if s.Txn.UID != s.Place.First && s.First != nil {
+	if s.First != nil {
 		typ = s.First.Type
 	}
 	fresh := !s.Tip.At.IsZero() && s.Now.Sub(s.Tip.At) <= 2*s.Policy.InclusionInterval
