@@ -126,7 +126,11 @@ describe('what the sequencer asks', () => {
       graphql,
       `{ syncStatus k0: ${account(alice.publicKey)} k1: ${account(stranger(1).publicKey)} }`,
     );
-    assert.deepEqual(data.k0, { nonce: '0', inferredNonce: '1', balance: { total: '1000000000000', liquid: '1000000000000' } });
+    assert.deepEqual(data.k0, {
+      nonce: '0',
+      inferredNonce: '1',
+      balance: { total: '1000000000000', liquid: '1000000000000' },
+    });
     assert.equal(data.k1, null);
   });
 });
