@@ -90,6 +90,9 @@ type Sender struct {
 // Available reports whether s takes work as soon as it is free.
 func (s *Sender) Available() bool { return s.Reason == "" }
 
+// Idle tells whether it is free and no process could bind it now: Detail says why.
+func (s *Sender) Idle() bool { return s.Reason == lifecycle.Idled }
+
 // State is the state of the queue that s is bound to, FREE if none.
 func (s *Sender) State() lifecycle.QueueState { return s.Phase.Queue() }
 

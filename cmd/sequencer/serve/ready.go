@@ -11,7 +11,6 @@ import (
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer"
-	"mina-sequencer/sequencer/lifecycle"
 )
 
 const (
@@ -125,7 +124,7 @@ func (s *Service) sendersReady(ctx context.Context) api.Part {
 			return api.Part{Detail: err.Error()}
 		case x.Available():
 			available++
-		case x.Reason == lifecycle.Idled && idle == "":
+		case x.Idle() && idle == "":
 			idle = ": " + x.AccountID + " is free, and " + x.Detail
 		}
 	}
