@@ -73,7 +73,7 @@ func (c *control) Explain(ctx context.Context, uid string, limited bool) (lifecy
 	return lifecycle.Explanation{
 		State: t.State(), Summary: cmp.Or(c.says, "It waits."), Wait: lifecycle.Wait{Code: lifecycle.WaitBlock, Until: time.Unix(7, 0), Detail: c.says},
 		Attempts: []lifecycle.Seen{{
-			Attempt: lifecycle.Attempt{Number: 1, Fee: 1 << 60, Outcome: lifecycle.Sent, NodeHash: "5J"}, Open: true, Place: "pool", Agreed: true, Detail: cmp.Or(c.says, "in a pool"),
+			Attempt: lifecycle.Attempt{Number: 1, Fee: 1 << 60, State: lifecycle.Sent, NodeHash: "5J"}, Open: true, Place: "pool", Agreed: true, Detail: cmp.Or(c.says, "in a pool"),
 		}},
 		Next: lifecycle.Next{Action: "WATCH"},
 	}, nil

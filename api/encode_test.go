@@ -117,7 +117,7 @@ func show(t *lifecycle.Transaction) shown {
 			nonce, fee = nil, nil // a slot of a ledger
 		}
 		s.Attempts = append(s.Attempts, shownAttempt{
-			a.Number, unlessZero(a.Sender), nonce, fee, unlessZero(a.Weight), showEstimate(a.Quote), unlessZero(a.ValidUntil), unlessZero(a.KnownHash()), a.Outcome, unlessZero(a.Height),
+			a.Number, unlessZero(a.Sender), nonce, fee, unlessZero(a.Weight), showEstimate(a.Quote), unlessZero(a.ValidUntil), unlessZero(a.KnownHash()), a.State.Outcome(), unlessZero(a.Height),
 			unlessZero(a.StateHash), a.Confirmations, showError(a.Error), showTime(a.StartedAt), showTime(a.EndedAt),
 		})
 	}
@@ -169,7 +169,7 @@ func random(r *rand.Rand, text string) *lifecycle.Transaction {
 	for i := range r.IntN(3) {
 		a := lifecycle.Attempt{
 			Number: i + 1, Sender: maybe(text), Nonce: r.Uint32(), Fee: r.Uint64(), ValidUntil: r.Uint32N(2) * r.Uint32(),
-			Hash: maybe(text), NodeHash: maybe("5J" + text), Outcome: lifecycle.Outcome(text), Height: r.Uint32N(2) * r.Uint32(),
+			Hash: maybe(text), NodeHash: maybe("5J" + text), State: lifecycle.AttemptStates[r.IntN(len(lifecycle.AttemptStates))], Height: r.Uint32N(2) * r.Uint32(),
 			StateHash: maybe(text), Confirmations: r.IntN(20), Error: fault(), StartedAt: at(), EndedAt: at(),
 			Weight: r.IntN(2) * r.IntN(100),
 		}

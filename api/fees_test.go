@@ -41,7 +41,7 @@ func TestFees(t *testing.T) {
 	x := s.bind()
 	after := x.Clone()
 	after.Attempts = []lifecycle.Attempt{{
-		Number: 1, Sender: x.Sender, Fee: 240, Quote: types[0].Quote, Outcome: lifecycle.Prepared, StartedAt: time.Now(),
+		Number: 1, Sender: x.Sender, Fee: 240, Quote: types[0].Quote, State: lifecycle.Planned, StartedAt: time.Now(),
 	}}
 	c := &queues.Change{Before: x, After: after, Now: time.Now()}
 	c.Remove = queues.Never

@@ -142,11 +142,17 @@ func TestWordsAreListed(t *testing.T) {
 	for _, s := range lifecycle.States {
 		states = append(states, string(s))
 	}
+	var outcomes []string
+	for _, s := range lifecycle.AttemptStates {
+		if o := string(s.Outcome()); !slices.Contains(outcomes, o) {
+			outcomes = append(outcomes, o)
+		}
+	}
 	for pointer, want := range map[string][]string{
 		"Problem/properties/code": source("problem.go", `\tcode\w+ += "([A-Z_]+)"`),
 		"State":                   states,
 		"QueueState":              source("../sequencer/lifecycle/phase.go", `\tQueue\w+ +QueueState = "([A-Z_]+)"`),
-		"Outcome":                 source("../sequencer/lifecycle/transaction.go", `\t\w+ +Outcome = "([a-z]+)"`),
+		"Outcome":                 outcomes,
 		"Explanation/properties/waitingFor/properties/code": source("../sequencer/lifecycle/explanation.go", `\tWait\w+ +WaitCode = "([A-Z_]+)"`),
 		"Explanation/properties/next/properties/action":     source("../sequencer/lifecycle/explain.go", `\tStep\w+ += "([A-Z_]+)"`),
 		"Sender/properties/reason":                          source("../sequencer/lifecycle/step.go", `\t\w+ +SenderReason = "([A-Z_]+)"`),

@@ -96,7 +96,7 @@ func TestAddressesAreVeiled(t *testing.T) {
 	s.finish(lifecycle.PhaseFailed, func(c *queues.Change) {
 		e := &lifecycle.Error{Code: "WORKER_UNAVAILABLE", Message: `Post "http://worker-7:39101/prove": dial tcp 10.1.2.3:39101`, Exception: `"http://mina-1:3085"`}
 		c.After.Error, c.After.DoneAt = e, c.Now
-		c.After.Attempts = []lifecycle.Attempt{{Number: 1, Sender: c.After.Sender, Outcome: lifecycle.Refused, Error: e, StartedAt: c.Now, EndedAt: c.Now}}
+		c.After.Attempts = []lifecycle.Attempt{{Number: 1, Sender: c.After.Sender, State: lifecycle.Refused, Error: e, StartedAt: c.Now, EndedAt: c.Now}}
 	})
 	stored, err := s.store.Get(t.Context(), "u")
 	if err != nil {

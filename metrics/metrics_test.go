@@ -114,7 +114,7 @@ func TestShared(t *testing.T) {
 	b.ok(err)
 	x := bound[0].Transaction
 	planned := x.Clone()
-	planned.Attempts = []lifecycle.Attempt{{Number: 1, Sender: x.Sender, Nonce: 7, Fee: 300_000_000, Outcome: lifecycle.Prepared}}
+	planned.Attempts = []lifecycle.Attempt{{Number: 1, Sender: x.Sender, Nonce: 7, Fee: 300_000_000, State: lifecycle.Planned}}
 	c := &queues.Change{Before: x, After: planned, Now: time.Now()}
 	c.Remove, c.NextNonce = queues.Never, new(uint32(7))
 	_, err = b.store.Advance(t.Context(), c)

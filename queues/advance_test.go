@@ -76,7 +76,7 @@ func testAdvanceFields(f *fixture) {
 	t := f.bound("u S")[0].Transaction
 	started := time.UnixMilli(1_700_000_000_123).UTC()
 	a := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 4294967295, Fee: 5_000_000_001, ValidUntil: 9, Slot: 3,
-		Outcome: lifecycle.Prepared, StartedAt: started}
+		State: lifecycle.Planned, StartedAt: started}
 	f.ok(f.advance(t, lifecycle.PhaseDispatching, made(a), record(func(t *lifecycle.Transaction) {
 		t.Retries, t.Losses, t.Deferred, t.Ending = 2, 1, 3, lifecycle.PhaseFailed
 		t.Error = &lifecycle.Error{Code: "1", Message: "first"}
@@ -88,7 +88,7 @@ func testAdvanceFields(f *fixture) {
 		f.Errorf("stored %+v of %+v", got, t)
 	}
 	equal(f.T, "attempt", f.get("u").Attempts, []lifecycle.Attempt{a})
-	a.Outcome, a.SentSlot, a.Hash, a.Error = lifecycle.Sent, 4, "5Jhash",
+	a.State, a.SentSlot, a.Hash, a.Error = lifecycle.Sent, 4, "5Jhash",
 		&lifecycle.Error{Code: "c", Message: strings.Repeat("é", 9000)}
 	f.ok(f.advance(t, lifecycle.PhaseSent, made(a), record(func(t *lifecycle.Transaction) {
 		t.SubmittedAt, t.Deferred, t.Error = started, 0, nil
@@ -103,7 +103,7 @@ func testAdvanceFields(f *fixture) {
 	if !got.Open() || got.SubmittedAt.IsZero() || got.Error != nil || !got.DueAt.IsZero() || got.Hash() != "5Jhash" {
 		f.Errorf("sent: %+v", got)
 	}
-	a.Outcome, a.Height, a.StateHash, a.Confirmations, a.EndedAt = lifecycle.Included, 77, "3Nhash", 2, started
+	a.State, a.Height, a.StateHash, a.Confirmations, a.EndedAt = lifecycle.Included, 77, "3Nhash", 2, started
 	f.ok(f.advance(t, lifecycle.PhaseDone, made(a), final, record(func(t *lifecycle.Transaction) {
 		t.Landed, t.Done = 1, json.RawMessage(`{"blockHeight":77}`)
 	})))
@@ -141,7 +141,7 @@ func testAttemptDropped(f *fixture) {
 		f.Errorf("a fact of what was dropped: %v", err)
 	}
 	t = f.bound("a S")[0].Transaction
-	second := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 5, Outcome: lifecycle.Prepared,
+	second := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 5, State: lifecycle.Planned,
 		StartedAt: time.UnixMilli(2).UTC()}
 	f.ok(f.advance(t, lifecycle.PhaseDispatching, made(second), record(func(t *lifecycle.Transaction) { t.Deferred = 0 })))
 	equal(f.T, "told and stored", f.get("a"), t)
@@ -241,7 +241,7 @@ func testBindPlans(f *fixture) {
 	c := bind("c", map[string]uint32{"S": 8, "T": 1, "U": 2, "V": 3, "W": 4, "X": 5})
 	c.Attempts[0].StartedAt = time.Time{}
 	equal(f.T, "planned", c.Attempts, []lifecycle.Attempt{{Number: 1, Sender: "S", Nonce: 8, Fee: 100, ValidUntil: 9,
-		Slot: 5, Outcome: lifecycle.Prepared}})
+		Slot: 5, State: lifecycle.Planned}})
 	equal(f.T, "its fee", f.fees(), map[string]uint64{"S": 100})
 	equal(f.T, "counted", c.Counted, 100)
 	f.inspect()
@@ -272,7 +272,7 @@ func testBindPlans(f *fixture) {
 
 // firstPlan stores the plan of a first attempt.
 func firstPlan(c *queues.Change) {
-	made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Prepared, StartedAt: time.UnixMilli(1).UTC()})(c)
+	made(lifecycle.Attempt{Number: 1, Sender: "S", State: lifecycle.Planned, StartedAt: time.UnixMilli(1).UTC()})(c)
 }
 
 func testFacts(f *fixture) {
@@ -336,9 +336,9 @@ func testAdvanceResult(f *fixture) {
 	} {
 		f.post(uid, uid)
 		bound := f.bind(1)[0].Transaction
-		a := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 7, StartedAt: time.UnixMilli(1000), Outcome: lifecycle.Prepared}
+		a := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 7, StartedAt: time.UnixMilli(1000), State: lifecycle.Planned}
 		f.ok(f.advance(bound, lifecycle.PhaseDispatching, made(a)))
-		a.Outcome, a.Height, a.StateHash = lifecycle.Included, 77, "3Nhash"
+		a.State, a.Height, a.StateHash = lifecycle.Included, 77, "3Nhash"
 		f.ok(f.advance(bound, lifecycle.PhaseDone, made(a), final, record(func(t *lifecycle.Transaction) {
 			t.Done, t.Landed = json.RawMessage(want.done), want.landed
 		})))

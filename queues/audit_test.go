@@ -74,7 +74,7 @@ func TestAudit(t *testing.T) {
 		f.ok(f.pool.Drain(f.ctx, "S2"))
 		f.ok(f.pool.Drain(f.ctx, "S5"))
 		for n, uid := range []string{"train1", "train2", "train3"} {
-			sent := lifecycle.Attempt{Number: 1, Sender: "S4", Nonce: uint32(n), Outcome: lifecycle.Sent}
+			sent := lifecycle.Attempt{Number: 1, Sender: "S4", Nonce: uint32(n), State: lifecycle.Sent}
 			f.to(uid, lifecycle.PhaseWatching, made(sent))
 			_, err := f.store.Join(f.ctx, queues.JoinRequest{
 				Process: me, Queue: "train", Behind: uid, Width: 9, Types: []string{vote}})

@@ -334,19 +334,19 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 	if len(t.Attempts) == 0 { // the first of its sender
 		change(lifecycle.PhaseDispatching, func(c *queues.Change, t *lifecycle.Transaction) {
 			t.Attempts = []lifecycle.Attempt{{Number: 1, Sender: sender, Nonce: 7, Fee: 100_000_000, ValidUntil: 5000,
-				Slot: 4000, StartedAt: c.Now, Outcome: lifecycle.Prepared}}
+				Slot: 4000, StartedAt: c.Now, State: lifecycle.Planned}}
 			nextNonce(7)(c)
 		})
 	}
 	change(lifecycle.PhaseSent, func(c *queues.Change, t *lifecycle.Transaction) {
 		a := t.Last()
-		a.Outcome, a.Hash, t.SubmittedAt = lifecycle.Signed, "5JhashOfTheWorker", c.Now
+		a.State, a.Hash, t.SubmittedAt = lifecycle.Signed, "5JhashOfTheWorker", c.Now
 		signed(1, command)(c)
 	})
 	change(lifecycle.PhaseDone, func(c *queues.Change, t *lifecycle.Transaction) {
 		a := t.Last()
 		a.NodeHash, a.SentSlot = "5JhashOfTheNode", 4001
-		a.Outcome, a.Height, a.StateHash, a.Confirmations, a.EndedAt = lifecycle.Included, 100, "3NstateHash", 1, c.Now
+		a.State, a.Height, a.StateHash, a.Confirmations, a.EndedAt = lifecycle.Included, 100, "3NstateHash", 1, c.Now
 		t.Landed, t.Done, t.DoneAt = 1, json.RawMessage(`{"blockHeight":100,"stateHash":"3NstateHash"}`), c.Now
 		t.Callback = lifecycle.OnSuccess
 		c.LandedWith = &a.Nonce

@@ -48,7 +48,7 @@ func (s *Store) Check(ctx context.Context) error {
 }
 
 // layout names how transactions are laid out in keys; see keys.go.
-const layout = "7"
+const layout = "8"
 
 // CheckLayout refuses a namespace that another build has laid out, as Check does.
 // ErrUnavailable if Redis does not answer.

@@ -221,7 +221,7 @@ func (s *Store) setAside(ctx context.Context, all []damaged) {
 // planned is the record of a transaction whose first attempt is planned, before and
 // behind the sender and the nonce, which bind.lua puts in.
 func planned(plan lifecycle.Attempt) (before, after string) {
-	plan.Sender, plan.Nonce, plan.Outcome = "", 0, lifecycle.Prepared
+	plan.Sender, plan.Nonce, plan.State = "", 0, lifecycle.Planned
 	if plan.StartedAt.IsZero() {
 		plan.StartedAt = time.Now()
 	}

@@ -65,7 +65,7 @@ func testOwnerIsToLook(f *fixture) {
 	})
 	looked("said of the queue", "a")
 	looked("once")
-	f.to("b", lifecycle.PhaseDispatching, made(lifecycle.Attempt{Number: 1, Sender: "S2", Outcome: lifecycle.Prepared}))
+	f.to("b", lifecycle.PhaseDispatching, made(lifecycle.Attempt{Number: 1, Sender: "S2", State: lifecycle.Planned}))
 	f.ok(f.store.Record(f.ctx, "b", &lifecycle.Attempt{Number: 1, Sender: "S2"}, queues.Facts{Hash: "late"}))
 	f.eventually("it is heard", func() bool { return told("b") })
 	looked("a fact", "b")
@@ -123,7 +123,7 @@ func testTakeOverOfTrain(f *fixture) {
 	equal(f.T, "bound", len(f.bindAs(other, 1)), 1)
 	for n, uid := range []string{"a", "b", "c"} {
 		f.to(uid, lifecycle.PhaseWatching, made(lifecycle.Attempt{
-			Number: 1, Sender: f.get(uid).Sender, Nonce: uint32(n), Outcome: lifecycle.Sent}))
+			Number: 1, Sender: f.get(uid).Sender, Nonce: uint32(n), State: lifecycle.Sent}))
 		_, err := f.store.Join(f.ctx, queues.JoinRequest{Process: other, Queue: "q", Behind: uid, Width: 9,
 			Types: []string{vote}})
 		f.ok(err)

@@ -156,29 +156,28 @@ type record struct {
 }
 
 type attempt struct {
-	Sender        string            `json:"sender"`
-	Nonce         uint32            `json:"nonce"`
-	Fee           uint64            `json:"fee"`
-	ValidUntil    uint32            `json:"validUntil,omitempty"`
-	Base          string            `json:"base,omitempty"`
-	Legacy        bool              `json:"legacy,omitempty"`
-	Hash          string            `json:"hash,omitempty"`
-	NodeHash      string            `json:"nodeHash,omitempty"`
-	Outcome       lifecycle.Outcome `json:"outcome"`
-	Height        uint32            `json:"height,omitempty"`
-	StateHash     string            `json:"stateHash,omitempty"`
-	Confirmations int               `json:"confirmations,omitempty"`
-	Error         *lifecycle.Error  `json:"error,omitempty"`
-	Data          json.RawMessage   `json:"data,omitempty"`
-	Slot          uint32            `json:"slot,omitempty"`
-	SentSlot      uint32            `json:"sentSlot,omitempty"`
-	Started       int64             `json:"started,omitempty"`
-	Ended         int64             `json:"ended,omitempty"`
-	Weight        int               `json:"weight,omitempty"`
-	Alone         bool              `json:"alone,omitempty"`
-	Shallow       bool              `json:"shallow,omitempty"`
-	Unplaced      bool              `json:"unplaced,omitempty"`
-	Quote         *quote            `json:"quote,omitempty"`
+	Sender        string                 `json:"sender"`
+	Nonce         uint32                 `json:"nonce"`
+	Fee           uint64                 `json:"fee"`
+	ValidUntil    uint32                 `json:"validUntil,omitempty"`
+	Base          string                 `json:"base,omitempty"`
+	Legacy        bool                   `json:"legacy,omitempty"`
+	Hash          string                 `json:"hash,omitempty"`
+	NodeHash      string                 `json:"nodeHash,omitempty"`
+	State         lifecycle.AttemptState `json:"state"`
+	Cause         lifecycle.Cause        `json:"cause,omitempty"`
+	Height        uint32                 `json:"height,omitempty"`
+	StateHash     string                 `json:"stateHash,omitempty"`
+	Confirmations int                    `json:"confirmations,omitempty"`
+	Error         *lifecycle.Error       `json:"error,omitempty"`
+	Data          json.RawMessage        `json:"data,omitempty"`
+	Slot          uint32                 `json:"slot,omitempty"`
+	SentSlot      uint32                 `json:"sentSlot,omitempty"`
+	Started       int64                  `json:"started,omitempty"`
+	Ended         int64                  `json:"ended,omitempty"`
+	Weight        int                    `json:"weight,omitempty"`
+	Alone         bool                   `json:"alone,omitempty"`
+	Quote         *quote                 `json:"quote,omitempty"`
 }
 
 type quote struct {
@@ -214,10 +213,10 @@ func encodeRecord(t *lifecycle.Transaction) string {
 		a := &t.Attempts[i]
 		r.Attempts[i] = attempt{
 			Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Base: a.Base, Legacy: a.Legacy,
-			Hash: a.Hash, NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height, StateHash: a.StateHash,
+			Hash: a.Hash, NodeHash: a.NodeHash, State: a.State, Cause: a.Cause, Height: a.Height, StateHash: a.StateHash,
 			Confirmations: a.Confirmations, Error: bounded(a.Error), Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
-			Started: millis(a.StartedAt), Ended: millis(a.EndedAt), Weight: a.Weight, Alone: a.Alone, Shallow: a.Shallow,
-			Unplaced: a.Unplaced, Quote: quoteOf(a.Quote),
+			Started: millis(a.StartedAt), Ended: millis(a.EndedAt), Weight: a.Weight, Alone: a.Alone,
+			Quote: quoteOf(a.Quote),
 		}
 	}
 	b, err := marshal(r)
@@ -247,13 +246,16 @@ func decodeRecord(t *lifecycle.Transaction, text string) error {
 	t.SubmittedAt, t.RetriedAt = fromMillis(r.Submitted), fromMillis(r.Retried)
 	t.DoneAt, t.FinalAt = fromMillis(r.Ended), fromMillis(r.Final)
 	for i, a := range r.Attempts {
+		if !a.State.Valid() {
+			return fmt.Errorf("%q is no state of an attempt", a.State)
+		}
 		t.Attempts = append(t.Attempts, lifecycle.Attempt{
 			Number: i + 1, Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Base: a.Base,
-			Legacy: a.Legacy, Hash: a.Hash, NodeHash: a.NodeHash, Outcome: a.Outcome, Height: a.Height,
+			Legacy: a.Legacy, Hash: a.Hash, NodeHash: a.NodeHash, State: a.State, Cause: a.Cause, Height: a.Height,
 			StateHash: a.StateHash, Confirmations: a.Confirmations, Error: a.Error, Data: a.Data,
 			Slot: a.Slot, SentSlot: a.SentSlot,
 			StartedAt: fromMillis(a.Started), EndedAt: fromMillis(a.Ended), Weight: a.Weight,
-			Alone: a.Alone, Shallow: a.Shallow, Unplaced: a.Unplaced,
+			Alone: a.Alone,
 		})
 		if a.Quote != nil {
 			t.Attempts[i].Quote = lifecycle.Quote(*a.Quote)

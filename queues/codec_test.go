@@ -75,7 +75,7 @@ func TestNestedData(t *testing.T) {
 	t.Parallel()
 	const depth = 1000 // dispatcher.MaxDepth
 	data := json.RawMessage(strings.Repeat("[", depth) + strings.Repeat("]", depth))
-	was := &lifecycle.Transaction{Attempts: []lifecycle.Attempt{{Number: 1, Data: data}}}
+	was := &lifecycle.Transaction{Attempts: []lifecycle.Attempt{{Number: 1, State: lifecycle.Included, Data: data}}}
 	got := &lifecycle.Transaction{}
 	err := decodeRecord(got, encodeRecord(was))
 	if err != nil || len(got.Attempts) != 1 || string(got.Attempts[0].Data) != string(data) {
@@ -87,7 +87,7 @@ func TestNestedData(t *testing.T) {
 func TestBlockOf(t *testing.T) {
 	t.Parallel()
 	const hash = "3N\x7f\a\"\u2028"
-	landed := &lifecycle.Transaction{Landed: 1, Attempts: []lifecycle.Attempt{{Number: 1, Height: 7, StateHash: hash}}}
+	landed := &lifecycle.Transaction{Landed: 1, Attempts: []lifecycle.Attempt{{Number: 1, State: lifecycle.Included, Height: 7, StateHash: hash}}}
 	var got struct{ StateHash string }
 	if err := json.Unmarshal(blockOf(landed), &got); err != nil || got.StateHash != hash {
 		t.Errorf("%s: %v", blockOf(landed), err)
@@ -148,7 +148,7 @@ func TestRecordOfResult(t *testing.T) {
 	t.Parallel()
 	block := json.RawMessage(`{"blockHeight":7,"stateHash":"3N"}`)
 	for result, stored := range map[string]bool{"": true, string(block): false, `{"n":1}`: true} {
-		txn := lifecycle.Transaction{Landed: 1, Attempts: []lifecycle.Attempt{{Number: 1, Height: 7, StateHash: "3N"}}}
+		txn := lifecycle.Transaction{Landed: 1, Attempts: []lifecycle.Attempt{{Number: 1, State: lifecycle.Included, Height: 7, StateHash: "3N"}}}
 		if result != "" {
 			txn.Done = json.RawMessage(result)
 		}
@@ -169,8 +169,8 @@ func TestRecordOfAttempt(t *testing.T) {
 	t.Parallel()
 	var a lifecycle.Attempt
 	fill(reflect.ValueOf(&a).Elem(), new(int64))
-	a.Number = 1
-	all := []lifecycle.Attempt{a, {Number: 2, Sender: "S", Outcome: lifecycle.Prepared}}
+	a.Number, a.State = 1, lifecycle.Early
+	all := []lifecycle.Attempt{a, {Number: 2, Sender: "S", State: lifecycle.Planned}}
 	var got lifecycle.Transaction
 	if err := decodeRecord(&got, encodeRecord(&lifecycle.Transaction{Attempts: all})); err != nil {
 		t.Fatal(err)

@@ -20,15 +20,15 @@ import (
 func planned(t *lifecycle.Transaction, fee uint64) lifecycle.Attempt {
 	return lifecycle.Attempt{
 		Number: len(t.Attempts) + 1, Sender: t.Sender, Nonce: 7, Fee: fee, StartedAt: time.UnixMilli(1),
-		Outcome: lifecycle.Prepared,
+		State: lifecycle.Planned,
 	}
 }
 
 // fated gives the attempt with a number an end.
-func fated(number int, o lifecycle.Outcome) func(*queues.Change) {
+func fated(number int, o lifecycle.AttemptState) func(*queues.Change) {
 	return func(c *queues.Change) {
 		a := c.After.Attempt(number)
-		a.Outcome, a.EndedAt = o, time.UnixMilli(2)
+		a.State, a.EndedAt = o, time.UnixMilli(2)
 	}
 }
 
@@ -310,17 +310,17 @@ func TestCost(t *testing.T) {
 		want     uint64
 	}{
 		"none":       {nil, 0},
-		"planned":    {[]lifecycle.Attempt{{Fee: 10}}, 10},
-		"never made": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.Prepared}}, 0},
-		"raised":     {[]lifecycle.Attempt{{Fee: 10, Outcome: lifecycle.Sent}, {Fee: 15}}, 15},
-		"another nonce": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.FailedIn},
-			{Fee: 15, Nonce: 1}}, 25},
-		"another sender": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.FailedIn},
-			{Fee: 15, Sender: "S2"}}, 25},
-		"expired": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.Expired}, {Fee: 15}}, 15},
-		"the cheaper lands": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, Outcome: lifecycle.Included},
-			{Fee: 15, EndedAt: ended, Outcome: lifecycle.Replaced}}, 10},
-		"unknown": {[]lifecycle.Attempt{{Fee: 10, Outcome: lifecycle.Unknown, Legacy: true}}, 10},
+		"planned":    {[]lifecycle.Attempt{{Fee: 10, State: lifecycle.Planned}}, 10},
+		"never made": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, State: lifecycle.Dropped}}, 0},
+		"raised":     {[]lifecycle.Attempt{{Fee: 10, State: lifecycle.Sent}, {Fee: 15, State: lifecycle.Planned}}, 15},
+		"another nonce": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, State: lifecycle.FailedIn},
+			{Fee: 15, Nonce: 1, State: lifecycle.Planned}}, 25},
+		"another sender": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, State: lifecycle.FailedIn},
+			{Fee: 15, Sender: "S2", State: lifecycle.Planned}}, 25},
+		"expired": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, State: lifecycle.Expired}, {Fee: 15, State: lifecycle.Planned}}, 15},
+		"the cheaper lands": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, State: lifecycle.Included},
+			{Fee: 15, EndedAt: ended, State: lifecycle.Replaced}}, 10},
+		"unknown": {[]lifecycle.Attempt{{Fee: 10, State: lifecycle.Unknown, Legacy: true}}, 10},
 	}
 	for name, tt := range tests {
 		if got := (&lifecycle.Transaction{Attempts: tt.attempts}).Cost(); got != tt.want {

@@ -202,7 +202,7 @@ func (f *fixture) together(a, b string) {
 	f.register("S")
 	f.post("q", a, b)
 	f.bound(a + " S")
-	f.to(a, lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
+	f.to(a, lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", State: lifecycle.Sent}))
 	equal(f.T, "joined", f.join("q", a).Transaction.UID, b)
 }
 

@@ -267,18 +267,18 @@ func (m *model) drawEdit(t *lifecycle.Transaction, to lifecycle.Phase) func(*lif
 		edits = append(edits, func(t *lifecycle.Transaction) {
 			t.Attempts = append(t.Attempts, lifecycle.Attempt{
 				Number: len(t.Attempts) + 1, Sender: t.Sender, Nonce: nonce, Fee: uint64(times) * fee,
-				Outcome: lifecycle.Prepared, StartedAt: now,
+				State: lifecycle.Planned, StartedAt: now,
 				Slot: nonce + 7, ValidUntil: nonce + 9,
 			})
 		})
 	case n < 4 && mine:
 		outcome := one(m, lifecycle.Expired, lifecycle.Included, lifecycle.FailedIn, lifecycle.Refused)
-		edits = append(edits, func(t *lifecycle.Transaction) { t.Last().Outcome, t.Last().EndedAt = outcome, now })
+		edits = append(edits, func(t *lifecycle.Transaction) { t.Last().State, t.Last().EndedAt = outcome, now })
 	case n < 6 && mine:
 		outcome := one(m, lifecycle.Signed, lifecycle.Sent, lifecycle.Pooled, lifecycle.Unknown)
 		hash := one(m, "", fmt.Sprint("hash", nonce))
 		edits = append(edits, func(t *lifecycle.Transaction) {
-			t.Last().Outcome, t.Last().EndedAt, t.Last().Hash = outcome, time.Time{}, hash
+			t.Last().State, t.Last().EndedAt, t.Last().Hash = outcome, time.Time{}, hash
 		})
 	case n < 7:
 		ending := one(m, "", lifecycle.PhaseFailed)

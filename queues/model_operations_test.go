@@ -689,13 +689,13 @@ func (m *model) adoptOne() bool {
 	number := len(v.want.Attempts) + 1
 	a := lifecycle.Attempt{
 		Number: number, Sender: account, Nonce: uint32(m.rand.IntN(9)), Fee: fee, ValidUntil: 30, Slot: 10,
-		Outcome: one(m, lifecycle.Signed, lifecycle.Sent), StartedAt: m.clock(),
+		State: one(m, lifecycle.Signed, lifecycle.Sent), StartedAt: m.clock(),
 	}
 	out := func(t *lifecycle.Transaction) *lifecycle.Transaction {
 		t = t.Clone()
 		for i := range t.Attempts {
-			if o := &t.Attempts[i]; o.EndedAt.IsZero() {
-				o.Outcome, o.EndedAt = lifecycle.Replaced, a.StartedAt
+			if o := &t.Attempts[i]; !o.Over() {
+				o.State, o.EndedAt = lifecycle.Replaced, a.StartedAt
 			}
 		}
 		t.Attempts = append(t.Attempts, a)

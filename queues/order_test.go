@@ -252,7 +252,7 @@ func testWidth(f *fixture) {
 	f.bound("t1 S")
 	next := uint32(0)
 	sent := func(c *queues.Change) {
-		made(lifecycle.Attempt{Number: 1, Sender: "S", Nonce: next, Outcome: lifecycle.Sent})(c)
+		made(lifecycle.Attempt{Number: 1, Sender: "S", Nonce: next, State: lifecycle.Sent})(c)
 		next++
 	}
 	f.to("t1", lifecycle.PhaseWatching, sent)
@@ -331,11 +331,11 @@ func testStreakTells(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
+	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", State: lifecycle.Sent}))
 	b, err := s.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Out: 1, Width: 2,
 		Types: []string{vote}})
 	f.ok(err)
-	f.to("b", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 1, Outcome: lifecycle.Sent}))
+	f.to("b", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 1, State: lifecycle.Sent}))
 	equal(f.T, "joined", b.Transaction.UID, "b")
 	f.tick()
 	equal(f.T, "to look at", f.tick().Due, nil)
@@ -466,8 +466,8 @@ func testPauseWokenEarly(f *fixture) {
 // testJoinsBehindWhom: something joins only what is out, and what is with its worker where that is
 // allowed; and only types that may.
 func testJoinsBehindWhom(f *fixture) {
-	attempt := func(o lifecycle.Outcome) func(*queues.Change) {
-		return made(lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 3, Outcome: o})
+	attempt := func(o lifecycle.AttemptState) func(*queues.Change) {
+		return made(lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 3, State: o})
 	}
 	f.register("S")
 	f.post("q", "a")
@@ -508,7 +508,7 @@ func testJoinsAgain(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
+	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", State: lifecycle.Sent}))
 	for retries := range 2 {
 		b := f.join("q", "a")
 		equal(f.T, "joined", []string{b.Transaction.UID, b.Sender, b.URL}, []string{"b", "S", "http://S"})
@@ -530,7 +530,7 @@ func testJoinsNot(f *fixture, types, groups []string) {
 	f.register("S")
 	f.post("q", "a", "b")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
+	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", State: lifecycle.Sent}))
 	join := func() string {
 		f.Helper()
 		b, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2,
@@ -579,7 +579,7 @@ func testJoinsDamaged(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Sent}))
+	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", State: lifecycle.Sent}))
 	f.ok(f.client.Set(f.ctx, f.key("x:b"), "damaged", 0).Err())
 	b := f.join("q", "a")
 	if b != nil || f.queue("q").Paused == "" {

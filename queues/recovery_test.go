@@ -107,7 +107,7 @@ func (f *fixture) misses(want bool) {
 func (f *fixture) plan(uid string, a lifecycle.Attempt) {
 	f.Helper()
 	t := f.get(uid)
-	a.Number, a.Sender, a.Outcome, a.StartedAt = len(t.Attempts)+1, t.Sender, lifecycle.Prepared,
+	a.Number, a.Sender, a.State, a.StartedAt = len(t.Attempts)+1, t.Sender, lifecycle.Planned,
 		time.UnixMilli(5000).UTC()
 	f.ok(f.advance(t, lifecycle.PhaseDispatching, made(a), nextNonce(a.Nonce)))
 }
@@ -117,7 +117,7 @@ func (f *fixture) sign(uid, hash string) {
 	f.Helper()
 	t := f.get(uid)
 	f.ok(f.advance(t, lifecycle.PhaseDispatching, signed(len(t.Attempts), []byte("signed "+hash)),
-		last(func(a *lifecycle.Attempt) { a.Outcome, a.Hash = lifecycle.Signed, hash }),
+		last(func(a *lifecycle.Attempt) { a.State, a.Hash = lifecycle.Signed, hash }),
 		func(c *queues.Change) { c.Confirm = true }))
 }
 
@@ -138,11 +138,11 @@ func testNothingBeforeSettled(f *fixture) {
 	doubted(true)
 	f.bound()
 	err := f.advance(f.get("a"), lifecycle.PhaseDispatching,
-		last(func(a *lifecycle.Attempt) { a.Outcome = lifecycle.Signed }), effects)
+		last(func(a *lifecycle.Attempt) { a.State = lifecycle.Signed }), effects)
 	if !errors.Is(err, queues.ErrUnsettled) {
 		f.Errorf("confirmed: %v", err)
 	}
-	equal(f.T, "nothing was stored", f.get("a").Last().Outcome, lifecycle.Prepared)
+	equal(f.T, "nothing was stored", f.get("a").Last().State, lifecycle.Planned)
 	if p := f.pulse(me, long, ""); p.Settled || p.Turn || p.Server == "" || p.Server == "another" {
 		f.Errorf("pulse: %+v", p)
 	}
@@ -540,8 +540,8 @@ func testAdoptOfTwo(f *fixture) {
 	before := f.get("a")
 	after := before.Clone()
 	after.Attempts = []lifecycle.Attempt{
-		{Number: 1, Sender: "S2", Nonce: 5, Outcome: lifecycle.FailedIn, EndedAt: time.UnixMilli(5000).UTC()},
-		{Number: 2, Sender: "S", Nonce: 3, Outcome: lifecycle.Sent},
+		{Number: 1, Sender: "S2", Nonce: 5, State: lifecycle.FailedIn, EndedAt: time.UnixMilli(5000).UTC()},
+		{Number: 2, Sender: "S", Nonce: 3, State: lifecycle.Sent},
 	}
 	f.ok(f.recovery().Adopt(f.ctx, me, before, after, nil))
 	equal(f.T, "next nonces", []uint32{*f.sender("S").Nonce, *f.sender("S2").Nonce}, []uint32{3, 6})
@@ -586,7 +586,7 @@ func testAdoptFinal(f *fixture) {
 	f.post("q", "a", "b", "c")
 	f.bound("a S1")
 	f.to("a", lifecycle.PhaseDone, keep, due(time.Hour), record(func(t *lifecycle.Transaction) {
-		t.Attempts, t.Landed = []lifecycle.Attempt{{Number: 1, Sender: "S1", Nonce: 2, Outcome: lifecycle.Included}}, 1
+		t.Attempts, t.Landed = []lifecycle.Attempt{{Number: 1, Sender: "S1", Nonce: 2, State: lifecycle.Included}}, 1
 	}), tell(lifecycle.OnSuccess, long, long), removed(long), func(c *queues.Change) { c.Stands, c.Nonce = "S1", 2 })
 	f.ok(f.adopt(me, f.get("a"), "S2", 3))
 	told := f.told("t")
@@ -603,7 +603,7 @@ func testAdoptFinal(f *fixture) {
 	f.audited()
 	f.bound() // the queue runs a
 	f.to("a", lifecycle.PhaseUnresolved, rest(lifecycle.Never, lifecycle.OutcomeUnknown), keep,
-		record(func(t *lifecycle.Transaction) { t.Attempts[len(t.Attempts)-1].Outcome = lifecycle.Unknown }))
+		record(func(t *lifecycle.Transaction) { t.Attempts[len(t.Attempts)-1].State = lifecycle.Unknown }))
 	f.ok(f.adopt(me, f.get("a"), "S1", 4))
 	equal(f.T, "the sender", []any{f.sender("S2").Reason, f.sender("S2").Queue, f.sender("S1").Queue},
 		[]any{lifecycle.SenderReason(""), "", "q"})

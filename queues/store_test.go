@@ -301,7 +301,7 @@ func testEventLog(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.bound("a S")
-	attempt := lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Prepared}
+	attempt := lifecycle.Attempt{Number: 1, Sender: "S", State: lifecycle.Planned}
 	f.to("a", lifecycle.PhaseSent, made(attempt))
 	f.to("a", lifecycle.PhaseSent)                     // no change of phase, nothing to tell
 	f.to("a", lifecycle.PhaseSent, withCode("BUMPED")) // but this is

@@ -202,7 +202,7 @@ func testUnknown(f *fixture) {
 	f.together("a", "ab")
 	ended := record(func(t *lifecycle.Transaction) {
 		for i := range t.Attempts {
-			t.Attempts[i].EndedAt = time.Now()
+			t.Attempts[i].State, t.Attempts[i].EndedAt = lifecycle.Expired, time.Now()
 		}
 	})
 	unknown := rest(queues.Never, lifecycle.OutcomeUnknown)
@@ -221,7 +221,7 @@ func testUnknown(f *fixture) {
 	f.register("T")
 	f.post("p", "x")
 	f.bound("x T")
-	sent := lifecycle.Attempt{Number: 1, Sender: "T", Outcome: lifecycle.Sent}
+	sent := lifecycle.Attempt{Number: 1, Sender: "T", State: lifecycle.Sent}
 	f.to("x", lifecycle.PhaseUnresolved, unknown, keep, made(sent))
 	equal(f.T, "while it is unresolved", f.sender("T").Reason, lifecycle.OutcomeUnknown)
 	f.to("x", lifecycle.PhaseWaiting, person)
@@ -465,7 +465,7 @@ func testToldAndLeftAlone(f *fixture) {
 		a, b := queue+".a", queue+".b"
 		f.post(queue, a, b)
 		f.bind(1)
-		sent := lifecycle.Attempt{Number: 1, Sender: f.get(a).Sender, Outcome: lifecycle.Sent}
+		sent := lifecycle.Attempt{Number: 1, Sender: f.get(a).Sender, State: lifecycle.Sent}
 		f.to(a, lifecycle.PhaseWatching, made(sent))
 		if join(queue, a) == nil {
 			f.Fatal("nothing joins")
@@ -492,7 +492,7 @@ func testToldAndLeftAlone(f *fixture) {
 	// Where a person says that it goes on, it waits for the callback alone.
 	f.post("resumed", "c", "d")
 	f.bind(1)
-	sent := lifecycle.Attempt{Number: 1, Sender: f.get("c").Sender, Outcome: lifecycle.Sent}
+	sent := lifecycle.Attempt{Number: 1, Sender: f.get("c").Sender, State: lifecycle.Sent}
 	f.to("c", lifecycle.PhaseWatching, made(sent))
 	if join("resumed", "c") == nil {
 		f.Fatal("nothing joins")
@@ -623,12 +623,12 @@ func testRemoveGuards(f *fixture) {
 	refused("dispatching")
 	f.to("a", lifecycle.PhaseDone, keep)
 	refused("done, its block may still go")
-	attempt := lifecycle.Attempt{Number: 1, Sender: "S", Outcome: lifecycle.Prepared, StartedAt: time.UnixMilli(1)}
+	attempt := lifecycle.Attempt{Number: 1, Sender: "S", State: lifecycle.Planned, StartedAt: time.UnixMilli(1)}
 	f.to("a", lifecycle.PhaseDone, made(attempt))
-	f.to("a", lifecycle.PhaseFailed, last(func(a *lifecycle.Attempt) { a.Outcome = lifecycle.Signed }),
+	f.to("a", lifecycle.PhaseFailed, last(func(a *lifecycle.Attempt) { a.State = lifecycle.Signed }),
 		signed(1, []byte("x")))
 	refused("failed, an attempt is open")
-	f.to("a", lifecycle.PhaseFailed, last(func(a *lifecycle.Attempt) { a.EndedAt = time.UnixMilli(5) }))
+	f.to("a", lifecycle.PhaseFailed, last(func(a *lifecycle.Attempt) { a.State, a.EndedAt = lifecycle.Expired, time.UnixMilli(5) }))
 	f.ok(f.store.Remove(f.ctx, "a"))
 	if err := f.store.Remove(f.ctx, "a"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("twice: %v", err)
@@ -651,7 +651,7 @@ func testNothingLeft(f *fixture) {
 		for _, b := range f.bind(9) {
 			uid := b.Transaction.UID
 			f.to(uid, lifecycle.PhaseSent, signed(1, []byte("x")),
-				made(lifecycle.Attempt{Number: 1, Outcome: lifecycle.Prepared, Sender: b.Sender}))
+				made(lifecycle.Attempt{Number: 1, State: lifecycle.Planned, Sender: b.Sender}))
 			f.to(uid, lifecycle.PhaseWaiting)
 		}
 		for _, b := range f.bind(9) {

@@ -93,12 +93,14 @@ func (f *fixture) to(t *lifecycle.Transaction, to lifecycle.Phase, options ...fu
 
 // unknown is an attempt of which nobody knows what became.
 func unknown(c *queues.Change) {
-	c.After.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Legacy: true, Outcome: lifecycle.Unknown,
+	c.After.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Legacy: true, State: lifecycle.Unknown,
 		StartedAt: time.UnixMilli(1)}}
 }
 
 // known settles that attempt.
-func known(c *queues.Change) { c.After.Attempts[0].EndedAt = time.UnixMilli(2) }
+func known(c *queues.Change) {
+	c.After.Attempts[0].State, c.After.Attempts[0].EndedAt = lifecycle.Replaced, time.UnixMilli(2)
+}
 
 func keep(c *queues.Change) { c.Keep = true }
 
@@ -310,7 +312,7 @@ func testAgain(f *fixture) {
 	f.post("t", "q")
 	t := f.bind(1)[0].Transaction
 	f.to(t, lifecycle.PhaseUnresolved, func(c *queues.Change) {
-		c.After.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Nonce: 7, Legacy: true, Outcome: lifecycle.Unknown,
+		c.After.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Nonce: 7, Legacy: true, State: lifecycle.Unknown,
 			StartedAt: c.Now}}
 		c.NextNonce, c.Rest, c.Keep = &next, &lifecycle.Rest{For: queues.Never, Why: lifecycle.OutcomeUnknown}, true
 	})
@@ -336,7 +338,7 @@ func testAgain(f *fixture) {
 	}
 	f.ok(f.pool.Remove(f.Context(), "S"))
 	f.to(t, lifecycle.PhaseFailed, func(c *queues.Change) {
-		c.After.Attempts[0].Outcome, c.After.Attempts[0].EndedAt = lifecycle.Replaced, c.Now
+		c.After.Attempts[0].State, c.After.Attempts[0].EndedAt = lifecycle.Replaced, c.Now
 	})
 	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
 	if s := f.get("S"); s.Reason != "" || s.Nonce == nil || *s.Nonce != 8 {

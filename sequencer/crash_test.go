@@ -144,7 +144,7 @@ func crashTrain(name string, mode dispatcher.Mode, fails int, early uint32, step
 		lost := 0
 		for _, uid := range l.uids {
 			for _, a := range w.Get(uid).Attempts {
-				if a.Outcome == lifecycle.FailedIn {
+				if a.Failed() {
 					lost++
 				}
 			}
@@ -200,7 +200,7 @@ func crashFees(w *harness.World) {
 		fees = append(fees, x.Fee)
 	}
 	if want := []uint64{100_000_000, 150_000_000, 225_000_000}; !slices.Equal(fees, want) ||
-		a.Retries != 2 || a.Attempts[1].Outcome != lifecycle.FailedIn || a.Attempts[2].Outcome != lifecycle.Included {
+		a.Retries != 2 || !a.Attempts[1].Failed() || a.Attempts[2].State != lifecycle.Included {
 		w.Fatalf("another life: fees %d, %+v", fees, a)
 	}
 }
@@ -235,8 +235,7 @@ func (l *crashLife) crash(t *testing.T, scripts *scriptBook, point string, after
 		case <-f.burnt:
 			sum.kills.Add(1)
 			for _, uid := range l.uids {
-				if x := w.Get(uid); x.Phase == lifecycle.PhaseDispatching && x.Last() != nil && x.Last().Legacy &&
-					x.Last().EndedAt.IsZero() {
+				if x := w.Get(uid); x.Phase == lifecycle.PhaseDispatching && x.Last() != nil && x.Last().State == lifecycle.Called {
 					inHand = uid
 				}
 			}

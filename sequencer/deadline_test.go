@@ -52,14 +52,14 @@ func TestDeadlines(t *testing.T) {
 		"with its worker": func(w *harness.World, p *harness.Process, worker *devworker.Worker) {
 			postUntil(w, "q", "u", within(6*time.Minute))
 			x := expired(w, "u", 3*time.Minute, 7*time.Minute) // in the last slot
-			if len(x.Attempts) != 1 || x.Attempts[0].Outcome != lifecycle.Prepared {
+			if len(x.Attempts) != 1 || !x.Attempts[0].State.Unmade() {
 				w.Errorf("its attempts are %+v", x.Attempts)
 			}
 		},
 		"in the pool": func(w *harness.World, p *harness.Process, worker *devworker.Worker) {
 			postUntil(w, "q", "u", within(45*time.Minute))
 			w.AwaitTxn("u", "pooled", 20*time.Minute, func(t *lifecycle.Transaction) bool {
-				return t.Last() != nil && t.Last().Outcome == lifecycle.Pooled
+				return t.Last() != nil && t.Last().State == lifecycle.Pooled
 			})
 			<-time.After(40 * time.Minute)
 			if x := w.Get("u"); !x.Open() || x.Phase != lifecycle.PhaseWatching {

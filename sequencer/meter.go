@@ -116,7 +116,7 @@ func (o *owner) settled(before, t *lifecycle.Transaction) {
 		if !a.Spent() || was || before.Reopened {
 			continue
 		}
-		x := Settlement{Type: t.Type, Sender: a.Sender, Fee: a.Fee, Quote: a.Quote, Failed: a.Outcome == lifecycle.FailedIn}
+		x := Settlement{Type: t.Type, Sender: a.Sender, Fee: a.Fee, Quote: a.Quote, Failed: a.Failed()}
 		if !x.Failed {
 			x.Beside = o.s.beside(t.Queue, a.Height)
 		}

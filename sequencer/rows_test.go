@@ -314,7 +314,7 @@ func blockScenarios() []scenario {
 			r.AwaitTxn("a", "retried", 24*time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 2 })
 			r.refuse("")
 			r.done("a")
-			if a := r.Get("a").Attempts; a[0].Outcome != lifecycle.Expired || a[0].Nonce != a[1].Nonce {
+			if a := r.Get("a").Attempts; a[0].State != lifecycle.Expired || a[0].Nonce != a[1].Nonce {
 				r.Errorf("after expiry: %+v", a)
 			}
 		}},
@@ -383,7 +383,7 @@ func (r *rowWorld) crashSigned(uid, refusal string, meanwhile func()) {
 	r.AwaitTxn(uid, "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
 	r.OK(r.Net.Node(0).SetFaults(devnet.Faults{Hang: true}))
 	r.AwaitTxn(uid, "signed", time.Hour, func(t *lifecycle.Transaction) bool {
-		return len(t.Attempts) > 0 && t.Attempts[0].Outcome == lifecycle.Signed
+		return len(t.Attempts) > 0 && t.Attempts[0].State == lifecycle.Signed
 	})
 	r.p.Kill()
 	meanwhile()

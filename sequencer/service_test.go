@@ -36,7 +36,7 @@ func TestHappyWay(t *testing.T) {
 			t.Fatalf("effects: %v", got)
 		}
 		a := done.Attempts[0]
-		if len(done.Attempts) != 1 || a.Outcome != lifecycle.Included || a.Sender != account || a.Fee != w.Policy.Fee ||
+		if len(done.Attempts) != 1 || a.State != lifecycle.Included || a.Sender != account || a.Fee != w.Policy.Fee ||
 			done.Hash() == "" {
 			t.Errorf("attempt: %+v", a)
 		}
@@ -175,7 +175,7 @@ func TestWrongCommand(t *testing.T) {
 				w.Start()
 				w.Post("q", "a")
 				a := w.Await("a", lifecycle.Done, time.Hour)
-				if first := a.Attempts[0]; first.Outcome != lifecycle.Prepared || first.Error == nil ||
+				if first := a.Attempts[0]; !first.State.Unmade() || first.Error == nil ||
 					first.Error.Code != lifecycle.CodeMismatch {
 					t.Errorf("the first attempt: %+v", first)
 				}
@@ -323,7 +323,7 @@ func TestLegacyRefused(t *testing.T) {
 		w.Start()
 		w.Post("claim", "a")
 		if got := w.Await("a", lifecycle.Done, time.Hour); len(got.Attempts) != 2 ||
-			got.Attempts[0].Outcome != lifecycle.Refused {
+			got.Attempts[0].State != lifecycle.Refused {
 			t.Errorf("attempts: %+v", got.Attempts)
 		}
 	})
@@ -342,7 +342,7 @@ func TestNoNewsWhileOpen(t *testing.T) {
 		sender := w.Await("a", lifecycle.Dispatching, time.Hour).Sender
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Hang: true}))
 		w.AwaitTxn("a", "signed", time.Hour,
-			func(t *lifecycle.Transaction) bool { return t.Attempts[0].Outcome == lifecycle.Signed })
+			func(t *lifecycle.Transaction) bool { return t.Attempts[0].State == lifecycle.Signed })
 		first.Kill()
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: "Insufficient fee"}))
 		w.Start()

@@ -33,7 +33,7 @@ func TestSettleDepthOfType(t *testing.T) {
 				w.PostType(typ, "q", "a")
 				failed := w.AwaitTxn("a", "failed once", 3*time.Hour,
 					func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed })
-				if a := failed.Attempts[0]; a.Outcome != lifecycle.FailedIn || a.Confirmations != depth {
+				if a := failed.Attempts[0]; !a.Failed() || a.Confirmations != depth {
 					t.Errorf("settled %+v, want %d blocks deep", a, depth)
 				}
 				w.Await("a", lifecycle.Done, 3*time.Hour)
@@ -124,7 +124,7 @@ func TestFinishedWhileOpen(t *testing.T) {
 				if lands {
 					outcome, effects = lifecycle.Included, 1
 				}
-				if a := got.Attempts[0]; a.Outcome != outcome || got.Landed > 0 != lands || len(w.Effects("a")) != effects {
+				if a := got.Attempts[0]; a.State != outcome || got.Landed > 0 != lands || len(w.Effects("a")) != effects {
 					t.Errorf("%+v", got)
 				}
 				if !lands && string(got.Done) != `{"account":"B62"}` {
@@ -298,7 +298,7 @@ func TestRefusedRaise(t *testing.T) {
 		first := w.Await("a", lifecycle.Revision, time.Hour).Attempts[0].KnownHash()
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: `(invalid (Invalid_proof))`}))
 		w.AwaitTxn("a", "a raise refused", 2*time.Hour, func(t *lifecycle.Transaction) bool {
-			return len(t.Attempts) == 2 && t.Attempts[1].Outcome == lifecycle.Refused
+			return len(t.Attempts) == 2 && t.Attempts[1].State == lifecycle.Refused
 		})
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{}))
 		if !w.Net.Drop(first) {
@@ -335,11 +335,11 @@ func TestResignChecked(t *testing.T) {
 				raised := w.AwaitTxn("a", "a raise", 6*time.Hour, func(t *lifecycle.Transaction) bool {
 					return len(t.Attempts) == 2 && t.Attempts[1].Error != nil
 				}).Attempts[1]
-				if raised.Outcome != lifecycle.Prepared || !strings.Contains(raised.Error.Message, "signed") {
-					t.Errorf("the raise: %s, %+v", raised.Outcome, raised.Error)
+				if !raised.State.Unmade() || !strings.Contains(raised.Error.Message, "signed") {
+					t.Errorf("the raise: %s, %+v", raised.State, raised.Error)
 				}
 				sent := w.Await("a", lifecycle.Done, 12*time.Hour).Attempts[0]
-				if sent.Outcome != lifecycle.Included || sent.Sender != account {
+				if sent.State != lifecycle.Included || sent.Sender != account {
 					t.Errorf("the first attempt: %+v", sent)
 				}
 				if got := w.Effects("a"); len(got) != 1 {
@@ -365,7 +365,7 @@ func TestLeftOverBytes(t *testing.T) {
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: `["Insufficient_funds"]`, RefuseNext: 1}))
 		w.Post("q", "a")
 		first := w.AwaitTxn("a", "refused", time.Hour, func(t *lifecycle.Transaction) bool {
-			return len(t.Attempts) > 0 && t.Attempts[0].Outcome == lifecycle.Refused
+			return len(t.Attempts) > 0 && t.Attempts[0].State == lifecycle.Refused
 		}).Attempts[0]
 		left, err := w.Redis.Client.Get(t.Context(), "{test}:b:a").Bytes()
 		w.OK(err)
@@ -381,7 +381,7 @@ func TestLeftOverBytes(t *testing.T) {
 				t.Error("the left over bytes were sent")
 			}
 		}
-		if got := w.Get("a").Attempts[0].Outcome; got != lifecycle.Refused {
+		if got := w.Get("a").Attempts[0].State; got != lifecycle.Refused {
 			t.Errorf("the first attempt is %s", got)
 		}
 	})
@@ -472,7 +472,7 @@ func TestFailedLate(t *testing.T) {
 		w.Net.FailNext(account, 1, "Invalid_fee_excess")
 		w.Stranger(account, w.Get("a").Last().Nonce, 200_000_000) // in the worker's name
 		got := w.AwaitTxn("a", "settled", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.Open() })
-		if got.State() != lifecycle.Unresolved || got.Last().Outcome != lifecycle.FailedIn {
+		if got.State() != lifecycle.Unresolved || !got.Last().Failed() {
 			t.Errorf("%+v", got)
 		}
 		s, err := w.Pool.Get(t.Context(), account)
@@ -499,7 +499,7 @@ func TestTakenOverAgain(t *testing.T) {
 		process, _, _ := strings.Cut(got.Claim, ":")
 		sent := got.Clone() // as another process would have it
 		sent.Phase = lifecycle.PhaseWatching
-		sent.Last().Outcome, sent.Last().SentSlot = lifecycle.Sent, sent.Last().Slot
+		sent.Last().State, sent.Last().SentSlot = lifecycle.Sent, sent.Last().Slot
 		c := &queues.Change{Before: got, After: sent, Now: time.Now()}
 		c.Person, c.Remove = true, queues.Never
 		_, err := w.Store.Advance(t.Context(), c)
@@ -582,7 +582,7 @@ func TestSuccessors(t *testing.T) {
 				}
 				if got := w.Get("next"); tt.order[0] == "first" &&
 					(got.Retries > 1 || slices.ContainsFunc(got.Attempts[:len(got.Attempts)-1],
-						func(a lifecycle.Attempt) bool { return a.Outcome != lifecycle.Prepared })) {
+						func(a lifecycle.Attempt) bool { return !a.State.Unmade() })) {
 					t.Errorf("next: %d retries, %+v", got.Retries, got.Attempts)
 				}
 				for _, account := range []string{one, two} {

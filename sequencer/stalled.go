@@ -12,9 +12,9 @@ import (
 var Causes = []string{CauseNetwork, CauseGateway, CauseNodes}
 
 const (
-	CauseNetwork = "network" // it takes nothing from anybody, as before a fork
-	CauseGateway = "gateway" // something in front of the nodes says words that are not Mina's
-	CauseNodes   = "nodes"   // they do not answer
+	CauseNetwork = string(lifecycle.CauseNetwork) // it takes nothing from anybody, as before a fork
+	CauseGateway = string(lifecycle.CauseGateway) // something in front of the nodes says words that are not Mina's
+	CauseNodes   = string(lifecycle.CauseNodes)   // they do not answer
 )
 
 // A Stall is what waits for one cause, of what this process drives.
@@ -36,29 +36,17 @@ func stallOf(t *lifecycle.Transaction) (kept *stall) {
 	if !t.Phase.Bound() || t.Ledger != "" {
 		return nil
 	}
-	waits := []lifecycle.Outcome{lifecycle.Signed, lifecycle.Unknown, lifecycle.Expired}
+	waits := []lifecycle.AttemptState{lifecycle.Signed, lifecycle.Unknown, lifecycle.Expired}
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
 		a := &t.Attempts[i]
-		if a.Outcome == lifecycle.Prepared {
+		if a.State.Unmade() {
 			continue // it has not been out
 		}
-		if a.Error == nil || !slices.Contains(waits, a.Outcome) {
-			break
-		}
-		cause := ""
-		switch code := a.Error.Code; {
-		case lifecycle.Stopped(code):
-			cause = CauseNetwork
-		case code == lifecycle.CodeGateway:
-			cause = CauseGateway
-		case code == lifecycle.CodeNoAnswer:
-			cause = CauseNodes
-		}
-		if cause == "" {
+		if !slices.Contains(waits, a.State) || !slices.Contains(Causes, string(a.Cause)) {
 			break
 		}
 		if kept == nil {
-			kept = &stall{cause: cause, words: a.Error.Message}
+			kept = &stall{cause: string(a.Cause), words: a.Error.Message}
 		}
 		kept.since, kept.tries = a.StartedAt, kept.tries+1
 	}

@@ -12,9 +12,11 @@ import (
 func TestStallOf(t *testing.T) {
 	t.Parallel()
 	hour := func(n int) time.Time { return time.Unix(int64(n)*3600, 0) }
-	try := func(o lifecycle.Outcome, code string, begun int) lifecycle.Attempt {
-		a := lifecycle.Attempt{Outcome: o, StartedAt: hour(begun)}
+	try := func(o lifecycle.AttemptState, code string, begun int) lifecycle.Attempt {
+		a := lifecycle.Attempt{State: o, StartedAt: hour(begun)}
 		if code != "" {
+			a.Cause = map[string]lifecycle.Cause{"After_slot_tx_end": lifecycle.CauseNetwork,
+				lifecycle.CodeGateway: lifecycle.CauseGateway, lifecycle.CodeNoAnswer: lifecycle.CauseNodes}[code]
 			a.Error = &lifecycle.Error{Code: code, Message: "because of " + code}
 		}
 		return a
@@ -36,7 +38,7 @@ func TestStallOf(t *testing.T) {
 			try(lifecycle.Unknown, lifecycle.CodeNoAnswer, 6)}, CauseNodes, 2},
 		"to be signed again": {lifecycle.PhaseDelayed, []lifecycle.Attempt{try(lifecycle.Expired, stop, 2)}, CauseNetwork, 2},
 		"being signed again": {lifecycle.PhaseDispatching, []lifecycle.Attempt{
-			try(lifecycle.Expired, stop, 2), try(lifecycle.Prepared, "", 4)}, CauseNetwork, 2},
+			try(lifecycle.Expired, stop, 2), try(lifecycle.Planned, "", 4)}, CauseNetwork, 2},
 		"a node took it": {lifecycle.PhaseWatching,
 			[]lifecycle.Attempt{try(lifecycle.Expired, stop, 2), try(lifecycle.Sent, "", 4)}, "", 0},
 		"a pool has it":        {lifecycle.PhaseWatching, []lifecycle.Attempt{try(lifecycle.Pooled, stop, 2)}, "", 0},

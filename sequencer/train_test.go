@@ -248,7 +248,7 @@ func TestTrainBarrier(t *testing.T) {
 				if a.Error != nil && a.Error.Code == lifecycle.CodeAlone {
 					told++
 				}
-				if i < len(x.Attempts)-1 && a.Outcome != lifecycle.Prepared || x.Retries > 0 {
+				if i < len(x.Attempts)-1 && !a.State.Unmade() || x.Retries > 0 {
 					t.Errorf("%s: %d retries of %+v", uid, x.Retries, x.Attempts)
 				}
 			}
@@ -354,7 +354,7 @@ func TestTrainBroken(t *testing.T) {
 				for _, uid := range uids {
 					x := w.Await(uid, lifecycle.Done, 6*time.Hour)
 					for i := range x.Attempts {
-						if x.Attempts[i].Outcome == lifecycle.FailedIn {
+						if x.Attempts[i].Failed() {
 							fees++
 						}
 					}
@@ -385,7 +385,7 @@ func TestTrainTriedEarly(t *testing.T) {
 				for _, uid := range uids {
 					x := w.Await(uid, lifecycle.Done, 6*time.Hour)
 					for i := range x.Attempts {
-						if a := &x.Attempts[i]; a.Outcome == lifecycle.FailedIn {
+						if a := &x.Attempts[i]; a.Failed() {
 							fees++
 							failed = max(failed, a.Height)
 							if a.Confirmations >= w.Policy.SettleDepth {

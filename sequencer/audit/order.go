@@ -21,7 +21,7 @@ type landing struct {
 func (l *landing) broke(earlier *landing) bool {
 	began := l.attempts[0].StartedAt
 	return slices.ContainsFunc(earlier.attempts, func(a lifecycle.Attempt) bool {
-		return a.Outcome == lifecycle.FailedIn && a.Sender == l.in.Payer && a.Nonce < l.in.Nonce &&
+		return a.Failed() && a.Sender == l.in.Payer && a.Nonce < l.in.Nonce &&
 			a.StartedAt.Before(began) && began.Before(a.EndedAt)
 	})
 }

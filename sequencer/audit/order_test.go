@@ -28,7 +28,7 @@ func TestOrder(t *testing.T) {
 	}
 	failed := func(l landing) landing { // in flight, before it landed by another attempt
 		first := l.attempts[0]
-		first.Sender, first.Outcome, first.EndedAt = "B62", lifecycle.FailedIn, first.StartedAt.Add(time.Hour)
+		first.Sender, first.State, first.EndedAt = "B62", lifecycle.FailedIn, first.StartedAt.Add(time.Hour)
 		l.attempts = []lifecycle.Attempt{first, {StartedAt: begin.Add(2 * time.Hour)}}
 		return l
 	}

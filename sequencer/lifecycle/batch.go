@@ -128,7 +128,7 @@ func (v *View) submitting() Step {
 		return v.waitUntil(v.Clock.Add(v.Policy.InclusionInterval), ReasonLooking)
 	case !t.Open():
 		return v.mark()
-	case last.Outcome != Signed || v.Local.Unsent != last.Number:
+	case last.State != Signed || v.Local.Unsent != last.Number:
 		// Another process was at it, or this one before Redis forgot: it may be there.
 		return v.submitted(Unknown, &Error{Code: CodeLost, Message: "the process that posted it is gone"})
 	case v.Replicas && v.Local.Confirmed != last.Number:
@@ -152,11 +152,11 @@ func (v *View) saidSince(last *Attempt) bool {
 func (v *View) mark() Step {
 	u := v.with(func(t *Transaction) {
 		a := Attempt{Number: len(t.Attempts) + 1}
-		if last := t.Last(); last != nil && t.Deferred > 0 && last.Outcome == Refused {
+		if last := t.Last(); last != nil && t.Deferred > 0 && last.State == Refused {
 			a.Number = last.Number
 			t.Attempts = t.Attempts[:len(t.Attempts)-1]
 		}
-		a.Sender, a.Hash, a.Outcome, a.StartedAt = t.Sender, t.BatchID, Signed, v.Now
+		a.Sender, a.Hash, a.State, a.StartedAt = t.Sender, t.BatchID, Signed, v.Now
 		t.Attempts = append(t.Attempts, a)
 	})
 	number := u.Txn.Last().Number
@@ -171,10 +171,10 @@ func (v *View) mark() Step {
 }
 
 // submitted: the ledger has it, or may have it.
-func (v *View) submitted(o Outcome, e *Error) Step {
+func (v *View) submitted(to AttemptState, e *Error) Step {
 	u := v.with(func(t *Transaction) {
-		a := t.Last()
-		a.Outcome, a.Error = o, e
+		t.Last().become(to, v.Now)
+		t.Last().Error = e
 		t.Error, t.Deferred = e, 0
 		if t.SubmittedAt.IsZero() {
 			t.SubmittedAt = v.Now
@@ -202,14 +202,14 @@ func (v *View) submitTold(r SubmitTold) Step {
 	s.Local.SentAt = v.Clock
 	s.Local.Resent++
 	switch {
-	case r.Outcome == SubmitAccepted && a.Outcome == Unknown && t.Phase.Bound():
+	case r.Outcome == SubmitAccepted && a.State == Unknown && t.Phase.Bound():
 		w := v.to(t.Phase, ReasonAnswered)
-		w.Txn.Last().Outcome, w.Txn.Last().Error, w.Txn.Error = Sent, nil, nil
+		w.Txn.Last().State, w.Txn.Last().Error, w.Txn.Error = Sent, nil, nil
 		w.Local = s.Local
 		return w
 	case r.Outcome == SubmitRejected && t.Phase.Bound():
 		// The first post may have it there all the same: it is watched on.
-		return v.unresolved(a.Outcome, r.Error, ReasonAnswered)
+		return v.unresolved(a.State, r.Error, ReasonAnswered)
 	}
 	return s
 }
@@ -226,8 +226,8 @@ func (v *View) firstTold(r SubmitTold) Step {
 		return s
 	case SubmitRejected:
 		u := v.with(func(t *Transaction) {
-			a := t.Last()
-			a.Outcome, a.Error, a.EndedAt = Refused, &r.Error, v.Now
+			t.Last().become(Refused, v.Now)
+			t.Last().Error = &r.Error
 			t.Error, t.Deferred = &r.Error, 0
 			t.reopen()
 		})
@@ -252,7 +252,8 @@ func (v *View) firstTold(r SubmitTold) Step {
 func (v *View) putOff(e Error, least time.Duration) Step {
 	u := v.with(func(t *Transaction) {
 		if a := t.Last(); t.Open() {
-			a.Outcome, a.Error, a.EndedAt = Refused, &e, v.Now
+			a.become(Refused, v.Now)
+			a.Error = &e
 		}
 	})
 	u.Local = Local{}
@@ -274,16 +275,15 @@ func (v *View) mayHaveIt(why Reason) (s Step, may bool) {
 	if !may {
 		return s, false
 	}
-	return u.unresolved(u.Txn.FirstOpen().Outcome, Error{Code: CodeOutcomeUnknown, Message: "it was posted before it " +
+	return u.unresolved(u.Txn.FirstOpen().State, Error{Code: CodeOutcomeUnknown, Message: "it was posted before it " +
 		"was retried, and the ledger may have it: look for it there, and settle it by resolve"}, why), true
 }
 
 // reopen opens the last attempt again that may have come to its ledger.
 func (t *Transaction) reopen() bool {
 	for i := range slices.Backward(t.Attempts) {
-		switch a := &t.Attempts[i]; a.Outcome {
-		case Signed, Sent, Pooled, Unknown:
-			a.EndedAt = time.Time{}
+		if a := &t.Attempts[i]; a.State == Abandoned {
+			a.become(Unknown, a.StartedAt)
 			return true
 		}
 	}
@@ -300,7 +300,7 @@ func (v *View) following() Step {
 	over, since := v.Clock.Add(left), v.Local.SentAt
 	switch said := seen.At.After(since); {
 	case said && seen.State == BatchInvalid:
-		return v.unresolved(FailedIn, seen.Refused, ReasonInvalid)
+		return v.unresolved(Invalid, seen.Refused, ReasonInvalid)
 	case left <= 0 && seen.Asked.After(over) && seen.Asked.After(since) && v.told(seen):
 		return v.unresolved(Unknown, Error{Code: CodeOutcomeUnknown, Message: "the ledger says " +
 			cmp.Or(string(seen.State), "nothing") +
@@ -310,9 +310,9 @@ func (v *View) following() Step {
 	case !said:
 		return v.waitUntil(over, ReasonSent)
 	}
-	if o := seenAs(a, seen); t.Phase == PhaseSent || a.Outcome != o {
+	if as := seenAs(a, seen); t.Phase == PhaseSent || a.State != as {
 		s := v.to(PhaseWatching, ReasonSent)
-		s.Txn.FirstOpen().Outcome = o
+		s.Txn.FirstOpen().State = as
 		return s
 	}
 	if seen.State == BatchUnknown {
@@ -327,15 +327,15 @@ func (v *View) told(seen *BatchSeen) bool {
 	return seen.At.Equal(seen.Asked) || seen.Asked.Sub(seen.Since) >= v.Policy.LedgerPatience
 }
 
-// seenAs is the outcome of an attempt by what the ledger says.
-func seenAs(a *Attempt, seen *BatchSeen) Outcome {
+// seenAs is the state of an attempt by what the ledger says.
+func seenAs(a *Attempt, seen *BatchSeen) AttemptState {
 	switch {
 	case seen.State == BatchPending:
 		return Pooled
-	case a.Outcome == Pooled:
+	case a.State == Pooled:
 		return Sent // it is not there any more
 	}
-	return a.Outcome
+	return a.State
 }
 
 // unknownThere: the ledger does not know it, yet or any more.
@@ -357,10 +357,10 @@ func (v *View) unknownThere(left time.Duration) Step {
 }
 
 // unresolved ends it with the attempt open: should the ledger have it after all, it is DONE.
-func (v *View) unresolved(o Outcome, e Error, why Reason) Step {
+func (v *View) unresolved(to AttemptState, e Error, why Reason) Step {
 	s := v.with(func(t *Transaction) {
 		a := t.FirstOpen()
-		a.Outcome, a.Error, t.Error = o, &e, &e
+		a.State, a.Error, t.Error = to, &e, &e
 	}).end(PhaseUnresolved, why)
 	if e.Code == CodeOutcomeUnknown {
 		s.Aside.Code = CodeOutcomeUnknown
@@ -378,16 +378,16 @@ func (v *View) batchEnded() Step {
 		s := v.committed(ReasonLanded)
 		s.Aside.Code = CodeLate
 		return s
-	case seen.State == BatchInvalid && a.Outcome != FailedIn:
+	case seen.State == BatchInvalid && a.State != Invalid:
 		s := v.to(t.Phase, ReasonInvalid)
-		s.Txn.FirstOpen().Outcome, s.Txn.FirstOpen().Error, s.Txn.Error = FailedIn, &seen.Refused, &seen.Refused
+		s.Txn.FirstOpen().State, s.Txn.FirstOpen().Error, s.Txn.Error = Invalid, &seen.Refused, &seen.Refused
 		return s
 	}
 	next := v.Local.ReadAt.Add(recheck)
 	if !v.Clock.Before(next) {
 		return v.ask(AskRecord, ReasonEnded)
 	}
-	if a.Outcome != FailedIn {
+	if a.State != Invalid {
 		return v.waitUntil(next, ReasonEnded)
 	}
 	left := t.DoneAt.Add(v.Policy.LedgerPatience).Sub(v.Now)
@@ -398,7 +398,7 @@ func (v *View) batchEnded() Step {
 		return v.waitUntil(next, ReasonSent) // it is asked once more
 	}
 	s := v.to(t.Phase, ReasonSettled)
-	s.Txn.FirstOpen().EndedAt = v.Now
+	s.Txn.FirstOpen().become(FailedIn, v.Now)
 	return s
 }
 
@@ -414,11 +414,12 @@ func (v *View) committed(why Reason) Step {
 	u := v.with(func(t *Transaction) {
 		if !t.Open() { // somebody else has posted it
 			t.Attempts = append(t.Attempts, Attempt{
-				Number: len(t.Attempts) + 1, Sender: t.Sender, Hash: t.BatchID, StartedAt: v.Now, Outcome: Sent,
+				Number: len(t.Attempts) + 1, Sender: t.Sender, Hash: t.BatchID, StartedAt: v.Now, State: Sent,
 			})
 		}
 		a := t.FirstOpen()
-		a.Outcome, a.EndedAt, a.Error = Included, v.Now, nil
+		a.become(Included, v.Now)
+		a.Error = nil
 		t.Landed, t.Done, t.Deferred = a.Number, doneAt(t.Ledger), 0
 	})
 	s := u.end(PhaseDone, why)

@@ -16,9 +16,9 @@ func batch(p Phase, parts ...part) *Transaction {
 }
 
 // post is an attempt of a batch.
-func post(o Outcome, changes ...func(*Attempt)) part {
+func post(o AttemptState, changes ...func(*Attempt)) part {
 	return func(t *Transaction) {
-		a := Attempt{Number: len(t.Attempts) + 1, Sender: "saw/1", Hash: "b1", Outcome: o, StartedAt: now.Add(-time.Minute)}
+		a := Attempt{Number: len(t.Attempts) + 1, Sender: "saw/1", Hash: "b1", State: o, StartedAt: now.Add(-time.Minute)}
 		for _, c := range changes {
 			c(&a)
 		}
@@ -26,7 +26,7 @@ func post(o Outcome, changes ...func(*Attempt)) part {
 	}
 }
 
-func justOver(a *Attempt) { a.EndedAt = now }
+func justOver(a *Attempt) { over(a); a.EndedAt = now }
 
 func begun(ago time.Duration) func(*Attempt) {
 	return func(a *Attempt) { a.StartedAt = now.Add(-ago) }
@@ -92,32 +92,32 @@ func batchRows() []row {
 	return []row{
 		{"its ledger may have it from before a retry", []sample{
 			{"cancelled", batch(PhaseDispatching, post(Unknown, over), cancelling), decides(sawtooth),
-				"cancelled; UNRESOLVED, FREE; 1 unknown open 0@0; cancel asked; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
+				"cancelled; UNRESOLVED, FREE; 1 unknown 0@0; cancel asked; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
 			{"though not from the last", batch(PhaseDispatching, post(Pooled, over), post(Refused, over), cancelling),
-				decides(sawtooth), "cancelled; UNRESOLVED, FREE; 1 pooled open 0@0; 2 refused over 0@0; cancel asked; " +
+				decides(sawtooth), "cancelled; UNRESOLVED, FREE; 1 unknown 0@0; 2 refused 0@0; cancel asked; " +
 					"error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
 			{"not by what it refused", batch(PhaseDispatching, post(Refused, over), cancelling), decides(sawtooth),
-				"cancelled; FAILED, FREE; 1 refused over 0@0; cancel asked; error CANCELLED; event CANCELLED; trusts"},
+				"cancelled; FAILED, FREE; 1 refused 0@0; cancel asked; error CANCELLED; event CANCELLED; trusts"},
 			{"its deadline has come", batch(PhaseDispatching, post(Sent, over), late), decides(sawtooth),
-				"overdue; UNRESOLVED, FREE; 1 sent open 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
+				"overdue; UNRESOLVED, FREE; 1 unknown 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
 			{"cancelled while the ledger is busy", batch(PhaseDispatching, post(Sent, over), post(Signed), cancelling),
-				learns(second(asks(0)), sawtooth, unsent), "cancelled; UNRESOLVED, FREE; 1 sent open 0@0; 2 refused over 0@0; " +
+				learns(second(asks(0)), sawtooth, unsent), "cancelled; UNRESOLVED, FREE; 1 unknown 0@0; 2 refused 0@0; " +
 					"cancel asked; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
 			{"and refuses it now", retried, learns(second(submitTold(SubmitRejected, true)), sawtooth, unsent),
-				"answered; UNRESOLVED, FREE; 1 sent open 0@0; 2 refused over 0@0; error E"},
+				"answered; UNRESOLVED, FREE; 1 unknown 0@0; 2 refused 0@0; error E"},
 		}},
 		{"its deadline has come", []sample{
 			{"before the mark", batch(PhaseDispatching, late), decides(sawtooth),
 				"overdue; FAILED, FREE; error EXPIRED; event EXPIRED; trusts"},
 			{"while it is being posted", marked(late), decides(sawtooth, unsent), "submitting; submit 1"},
 			{"before it can be tried again", marked(late), learns(asks(0), sawtooth, unsent),
-				"deferred; WAITING, FREE; 1 refused over 0@0; deferred 1; error E; rest RESTED 30s; hold queue 30s"},
+				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 30s; hold queue 30s"},
 			{"just then", marked(func(t *Transaction) { t.ExpiresAt = now.Add(time.Second) }), learns(asks(0), sawtooth, unsent),
-				"deferred; WAITING, FREE; 1 refused over 0@0; deferred 1; error E; rest RESTED 30s; hold queue 30s"},
+				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 30s; hold queue 30s"},
 			{"after that", marked(func(t *Transaction) { t.ExpiresAt = now.Add(1001 * time.Millisecond) }),
 				learns(asks(0), sawtooth, unsent), "submitting"},
 			{"where another process may have posted it", marked(late), decides(sawtooth),
-				"answered; REVISION, INCLUSION; 1 unknown open 0@0; error LOST"},
+				"answered; REVISION, INCLUSION; 1 unknown 0@0; error LOST"},
 			{"it is not posted again", batch(PhaseWatching, post(Sent), late),
 				decides(sawtooth, stands(BatchUnknown), resent(0, time.Hour)), "absent; look in 59m0s"},
 			{"as it is before that", batch(PhaseWatching, post(Sent), func(t *Transaction) { t.ExpiresAt = now.Add(1) }),
@@ -126,7 +126,7 @@ func batchRows() []row {
 		{"before a byte leaves", []sample{
 			{"it waits in its queue", batch(PhaseWaiting), decides(sawtooth), "waiting"},
 			{"the mark is stored", batch(PhaseDispatching), decides(sawtooth),
-				"planning; DISPATCHING, BLOCKED; 1 signed open 0@0; confirm"},
+				"planning; DISPATCHING, BLOCKED; 1 signed 0@0; confirm"},
 			{"then it is posted", marked(), decides(sawtooth, unsent), "submitting; submit 1"},
 			{"after the replicas", marked(), decides(sawtooth, unsent, knows(func(l *Local) { l.Confirmed = 0 }),
 				func(v *View) { v.Replicas = true }), "confirming; confirm 1"},
@@ -134,43 +134,43 @@ func batchRows() []row {
 			{"and where it does not say, others have their turn", batch(PhaseDispatching), decides(scabbard, inVain(0)),
 				"deferred; WAITING, FREE; deferred 1; error LEDGER_UNAVAILABLE; rest RESTED 10s; hold queue 10s"},
 			{"one that takes the same again is not", batch(PhaseDispatching), decides(sawtooth, inVain(0)),
-				"planning; DISPATCHING, BLOCKED; 1 signed open 0@0; confirm"},
+				"planning; DISPATCHING, BLOCKED; 1 signed 0@0; confirm"},
 			{"nor is it of what is there", marked(), decides(scabbard, inVain(0)),
-				"answered; REVISION, INCLUSION; 1 unknown open 0@0; error LOST"},
+				"answered; REVISION, INCLUSION; 1 unknown 0@0; error LOST"},
 			{"it does not know it", batch(PhaseDispatching), decides(scabbard, stands(BatchUnknown)),
-				"planning; DISPATCHING, BLOCKED; 1 signed open 0@0; confirm"},
+				"planning; DISPATCHING, BLOCKED; 1 signed 0@0; confirm"},
 			{"it did not know it while another attempt was made", batch(PhaseDispatching, post(Unknown, justOver)),
 				decides(scabbard, stands(BatchUnknown)), "looking; look in 10s"},
 			{"and has said nothing since", batch(PhaseDispatching, post(Unknown, over)),
-				decides(scabbard, stands(BatchUnknown), inVain(0)), "deferred; WAITING, FREE; 1 unknown over 0@0; deferred 1; " +
+				decides(scabbard, stands(BatchUnknown), inVain(0)), "deferred; WAITING, FREE; 1 abandoned 0@0; deferred 1; " +
 					"error LEDGER_UNAVAILABLE; rest RESTED 10s; hold queue 10s"},
 			{"nor does since that was over", batch(PhaseDispatching, post(Unknown, over)),
 				decides(scabbard, stands(BatchUnknown)),
-				"planning; DISPATCHING, BLOCKED; 1 unknown over 0@0; 2 signed open 0@0; confirm"},
+				"planning; DISPATCHING, BLOCKED; 1 abandoned 0@0; 2 signed 0@0; confirm"},
 			{"it has it", batch(PhaseDispatching), decides(scabbard, stands(BatchPending)),
-				"answered; REVISION, INCLUSION; 1 sent open 0@0; confirm"},
+				"answered; REVISION, INCLUSION; 1 sent 0@0; confirm"},
 			{"it has executed it", batch(PhaseDispatching), decides(scabbard, stands(BatchCommitted)),
-				"landed; DONE, FREE; 1 included over 0@0; landed 1"},
+				"landed; DONE, FREE; 1 included 0@0; landed 1"},
 			{"cancelled", batch(PhaseDispatching, cancelling), decides(sawtooth),
 				"cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED; trusts"},
 			{"it made room for another after a failover when it was to end", batch(PhaseDispatching, post(FailedIn, over),
-				ending(PhaseUnresolved)), decides(sawtooth), "back; UNRESOLVED, FREE; 1 failed over 0@0; trusts"},
+				ending(PhaseUnresolved)), decides(sawtooth), "back; UNRESOLVED, FREE; 1 failed 0@0; trusts"},
 			{"the process ends", batch(PhaseDispatching), decides(sawtooth, func(v *View) { v.Draining = true }), "draining"},
 			{"another process's ledger", batch(PhaseDispatching), decides(),
 				"deferred; WAITING, FREE; deferred 1; error UNKNOWN_TYPE; rest RESTED 1s; hold queue 1s"},
 			{"the ledger is held", batch(PhaseDispatching), decides(sawtooth, held),
 				"deferred; WAITING, FREE; deferred 1; error HELD; rest RESTED 1m0s; hold queue 1m0s"},
 			{"its number is given anew", batch(PhaseDispatching, post(Refused, over), deferrals(2)), decides(sawtooth),
-				"planning; DISPATCHING, BLOCKED; 1 signed open 0@0; deferred 2; confirm"},
+				"planning; DISPATCHING, BLOCKED; 1 signed 0@0; deferred 2; confirm"},
 			{"not that of what was posted", batch(PhaseDispatching, post(Unknown, over)), decides(sawtooth),
-				"planning; DISPATCHING, BLOCKED; 1 unknown over 0@0; 2 signed open 0@0; confirm"},
+				"planning; DISPATCHING, BLOCKED; 1 abandoned 0@0; 2 signed 0@0; confirm"},
 			{"the process is another one", marked(), decides(sawtooth),
-				"answered; REVISION, INCLUSION; 1 unknown open 0@0; error LOST"},
+				"answered; REVISION, INCLUSION; 1 unknown 0@0; error LOST"},
 		}},
 		{"202", []sample{
-			{"REVISION", marked(), posted(SubmitAccepted), "answered; REVISION, INCLUSION; 1 sent open 0@0"},
+			{"REVISION", marked(), posted(SubmitAccepted), "answered; REVISION, INCLUSION; 1 sent 0@0"},
 			{"posted again", batch(PhaseWatching, post(Unknown), wrong("E")),
-				learns(submitTold(SubmitAccepted, false), sawtooth), "answered; REVISION, WAITING_INCLUSION; 1 sent open 0@0"},
+				learns(submitTold(SubmitAccepted, false), sawtooth), "answered; REVISION, WAITING_INCLUSION; 1 sent 0@0"},
 			{"not of what another one posted", marked(), learns(submitTold(SubmitAccepted, true), sawtooth), "unchanged"},
 			{"not of an attempt that is over", batch(PhaseWatching, post(Unknown, over), post(Sent)),
 				learns(submitTold(SubmitAccepted, false), sawtooth), "unchanged"},
@@ -181,18 +181,18 @@ func batchRows() []row {
 			{"asked before it was posted", batch(PhaseSent, post(Sent)), decides(sawtooth, stands(BatchPending), resent(0, 0)),
 				"sent; look in 59m0s"},
 			{"noted", batch(PhaseSent, post(Sent)), decides(sawtooth, stands(BatchPending)),
-				"sent; REVISION, WAITING_INCLUSION; 1 pooled open 0@0"},
+				"sent; REVISION, WAITING_INCLUSION; 1 pooled 0@0"},
 			{"stays", batch(PhaseWatching, post(Pooled)), decides(sawtooth, stands(BatchPending)), "pool; look in 59m0s"},
 			{"to the last moment of PATIENCE", batch(PhaseWatching, post(Pooled, begun(time.Hour-1))),
 				decides(sawtooth, stands(BatchPending)), "pool; look in 1ns"},
 			{"past PATIENCE", batch(PhaseWatching, post(Pooled, begun(time.Hour+2*time.Second))),
 				decides(sawtooth, stands(BatchPending)),
-				"ambiguous; UNRESOLVED, FREE; 1 unknown open 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
+				"ambiguous; UNRESOLVED, FREE; 1 unknown 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
 			{"past PATIENCE, and not asked since", batch(PhaseWatching, post(Pooled, begun(time.Hour))),
 				decides(sawtooth, stands(BatchPending)), "sent; look in 10s"},
 			{"past PATIENCE, and asked in vain since", batch(PhaseWatching, post(Pooled, begun(time.Hour))),
 				decides(sawtooth, stands(BatchPending), inVain(-time.Nanosecond)),
-				"ambiguous; UNRESOLVED, FREE; 1 unknown open 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
+				"ambiguous; UNRESOLVED, FREE; 1 unknown 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
 			{"but for a moment", batch(PhaseWatching, post(Pooled, begun(time.Hour))),
 				decides(sawtooth, stands(BatchPending), inVain(-time.Nanosecond), func(v *View) {
 					v.Batch.Seen.Since = v.Batch.Seen.Since.Add(1)
@@ -202,7 +202,7 @@ func batchRows() []row {
 			{"nothing is said", batch(PhaseSent, post(Sent, begun(time.Hour-1))), decides(sawtooth, inVain(0)),
 				"sent; look in 1ns"},
 			{"nor past PATIENCE", batch(PhaseSent, post(Unknown, begun(time.Hour+time.Second))), decides(scabbard, inVain(0)),
-				"ambiguous; UNRESOLVED, FREE; 1 unknown open 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
+				"ambiguous; UNRESOLVED, FREE; 1 unknown 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
 			{"nor asked since it was posted again", batch(PhaseSent, post(Sent, begun(time.Hour+time.Second))),
 				decides(sawtooth, inVain(0), resent(1, 0)), "sent; look in 10s"},
 			{"watched on", batch(PhaseUnresolved, post(Unknown), wrong(CodeOutcomeUnknown)),
@@ -210,32 +210,32 @@ func batchRows() []row {
 		}},
 		{"COMMITTED", []sample{
 			{"DONE", batch(PhaseWatching, post(Pooled)), decides(sawtooth, stands(BatchCommitted)),
-				"landed; DONE, FREE; 1 included over 0@0; landed 1"},
+				"landed; DONE, FREE; 1 included 0@0; landed 1"},
 			{"while it is posted", marked(), decides(sawtooth, unsent, stands(BatchCommitted)),
-				"landed; DONE, FREE; 1 included over 0@0; landed 1"},
+				"landed; DONE, FREE; 1 included 0@0; landed 1"},
 			{"LATE", batch(PhaseUnresolved, post(Unknown), wrong(CodeOutcomeUnknown)),
 				decides(sawtooth, stands(BatchCommitted)),
-				"landed; DONE, FREE; 1 included over 0@0; landed 1; event LATE"},
-			{"LATE, after INVALID", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid)),
+				"landed; DONE, FREE; 1 included 0@0; landed 1; event LATE"},
+			{"LATE, after INVALID", batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid)),
 				decides(sawtooth, stands(BatchCommitted)),
-				"landed; DONE, FREE; 1 included over 0@0; landed 1; event LATE"},
+				"landed; DONE, FREE; 1 included 0@0; landed 1; event LATE"},
 		}},
 		{"INVALID", []sample{
 			{"at once", batch(PhaseSent, post(Sent)), decides(sawtooth, stands(BatchInvalid)),
-				"invalid; UNRESOLVED, FREE; 1 failed open 0@0; error INVALID"},
+				"invalid; UNRESOLVED, FREE; 1 invalid 0@0; error INVALID"},
 			{"after all", batch(PhaseUnresolved, post(Unknown), wrong(CodeOutcomeUnknown)),
-				decides(sawtooth, stands(BatchInvalid)), "invalid; UNRESOLVED, FREE; 1 failed open 0@0; error INVALID"},
-			{"watched for PATIENCE", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid), endedAgo(59*time.Minute)),
+				decides(sawtooth, stands(BatchInvalid)), "invalid; UNRESOLVED, FREE; 1 invalid 0@0; error INVALID"},
+			{"watched for PATIENCE", batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid), endedAgo(59*time.Minute)),
 				decides(sawtooth, stands(BatchInvalid)), "ended; look in 1m0s"},
-			{"to its last moment", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid), endedAgo(time.Hour-1)),
+			{"to its last moment", batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid), endedAgo(time.Hour-1)),
 				decides(sawtooth, stands(BatchInvalid)), "ended; look in 1ns"},
-			{"asked once more", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid), endedAgo(time.Hour)),
+			{"asked once more", batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid), endedAgo(time.Hour)),
 				decides(sawtooth, stands(BatchInvalid)), "sent; look in 5m0s"},
-			{"it is there again", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid), endedAgo(2*time.Hour)),
+			{"it is there again", batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid), endedAgo(2*time.Hour)),
 				decides(sawtooth, stands(BatchPending)), "sent; look in 5m0s"},
-			{"and no longer", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid), endedAgo(2*time.Hour)),
-				decides(sawtooth, stands(BatchInvalid)), "settled; UNRESOLVED, FREE; 1 failed over 0@0; error INVALID"},
-			{"read anew now and then", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid), endedAgo(time.Minute)),
+			{"and no longer", batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid), endedAgo(2*time.Hour)),
+				decides(sawtooth, stands(BatchInvalid)), "settled; UNRESOLVED, FREE; 1 failed 0@0; error INVALID"},
+			{"read anew now and then", batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid), endedAgo(time.Minute)),
 				decides(sawtooth, stands(BatchInvalid), knows(func(l *Local) { l.ReadAt = clock.Add(-recheck) })),
 				"ended; ask-record"},
 			{"nothing to watch", batch(PhaseUnresolved, post(FailedIn, over), wrong(CodeInvalid)), decides(sawtooth), "ended"},
@@ -256,7 +256,7 @@ func batchRows() []row {
 			{"nor what has an end to come to", batch(PhaseWatching, post(Sent), ending(PhaseFailed)),
 				decides(sawtooth, stands(BatchUnknown), resent(0, time.Minute)), "absent; look in 59m0s"},
 			{"PENDING no more", batch(PhaseWatching, post(Pooled)), decides(sawtooth, stands(BatchUnknown)),
-				"sent; REVISION, WAITING_INCLUSION; 1 sent open 0@0"},
+				"sent; REVISION, WAITING_INCLUSION; 1 sent 0@0"},
 			{"no retry is used", batch(PhaseWatching, post(Sent)), learns(submitTold(SubmitUnknown, false), sawtooth),
 				"submitting"},
 		}},
@@ -264,7 +264,7 @@ func batchRows() []row {
 			{"never again", batch(PhaseWatching, post(Sent)),
 				decides(scabbard, stands(BatchUnknown), resent(0, time.Minute)), "absent; look in 59m0s"},
 			{"past PATIENCE", batch(PhaseWatching, post(Unknown, begun(2*time.Hour))), decides(scabbard, stands(BatchUnknown)),
-				"ambiguous; UNRESOLVED, FREE; 1 unknown open 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
+				"ambiguous; UNRESOLVED, FREE; 1 unknown 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
 		}},
 		{"429, 408 with code 19", []sample{
 			{"tried again inside", marked(), posted(SubmitBusy), "submitting"},
@@ -272,50 +272,50 @@ func batchRows() []row {
 				knows(func(l *Local) { l.SubmitAt = clock.Add(time.Second) })), "submitting; look in 1s"},
 			{"a bounded number of times", marked(), learns(submitTold(SubmitBusy, true), sawtooth, unsent,
 				knows(func(l *Local) { l.Submits = maxSubmits - 1 })),
-				"deferred; WAITING, FREE; 1 refused over 0@0; deferred 1; error E; rest RESTED 30s; hold queue 30s"},
+				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 30s; hold queue 30s"},
 			{"the longest wait", marked(), learns(asks(16*time.Second), sawtooth, unsent), "submitting"},
 			{"a longer one", marked(), learns(asks(17*time.Second), sawtooth, unsent),
-				"deferred; WAITING, FREE; 1 refused over 0@0; deferred 1; error E; rest RESTED 30s; hold queue 30s"},
+				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 30s; hold queue 30s"},
 			{"a long wait", marked(), learns(busy, sawtooth, unsent),
-				"deferred; WAITING, FREE; 1 refused over 0@0; deferred 1; error E; rest RESTED 1m0s; hold queue 1m0s"},
+				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 1m0s; hold queue 1m0s"},
 			{"growing", marked(deferrals(2)), learns(busy, sawtooth, unsent),
-				"deferred; WAITING, FREE; 1 refused over 0@0; deferred 3; error E; rest RESTED 2m0s; hold queue 8m0s"},
+				"deferred; WAITING, FREE; 1 refused 0@0; deferred 3; error E; rest RESTED 2m0s; hold queue 8m0s"},
 			{"cancelled meanwhile", marked(cancelling), posted(SubmitBusy),
-				"cancelled; FAILED, FREE; 1 refused over 0@0; cancel asked; error CANCELLED; event CANCELLED; trusts"},
+				"cancelled; FAILED, FREE; 1 refused 0@0; cancel asked; error CANCELLED; event CANCELLED; trusts"},
 			{"the process ends meanwhile", marked(), decides(sawtooth, unsent, func(v *View) {
 				v.Draining, v.Local.SubmitAt, v.Local.Busy = true, clock.Add(time.Second), *oops("E")
-			}), "deferred; WAITING, FREE; 1 refused over 0@0; deferred 1; error E; rest RESTED 1s; hold queue 1s"},
+			}), "deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 1s; hold queue 1s"},
 		}},
 		{"may have been processed", []sample{
-			{"the status first", marked(), posted(SubmitUnknown), "answered; REVISION, INCLUSION; 1 unknown open 0@0; error E"},
+			{"the status first", marked(), posted(SubmitUnknown), "answered; REVISION, INCLUSION; 1 unknown 0@0; error E"},
 		}},
 		{"400 with 30, 34, 35; 413; Scabbard's 400", []sample{
 			{"UNRESOLVED with its code", marked(), posted(SubmitRejected),
-				"answered; UNRESOLVED, FREE; 1 refused over 0@0; error E; trusts"},
+				"answered; UNRESOLVED, FREE; 1 refused 0@0; error E; trusts"},
 			{"posted again: the first may be there", batch(PhaseWatching, post(Sent)),
-				learns(submitTold(SubmitRejected, false), sawtooth), "answered; UNRESOLVED, FREE; 1 sent open 0@0; error E"},
+				learns(submitTold(SubmitRejected, false), sawtooth), "answered; UNRESOLVED, FREE; 1 sent 0@0; error E"},
 		}},
 		{"the ledger is held", []sample{
 			{"nothing of the batch is used up", marked(), learns(submitTold(SubmitHeld, true), sawtooth, held, unsent),
-				"deferred; WAITING, FREE; 1 refused over 0@0; deferred 1; error E; rest RESTED 1m0s; hold queue 1m0s"},
+				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 1m0s; hold queue 1m0s"},
 			{"nor of one posted again", batch(PhaseWatching, post(Sent)),
 				learns(submitTold(SubmitHeld, false), sawtooth), "submitting"},
 		}},
 		{"a person", []sample{
-			{"retries what Sawtooth may have", batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid)),
-				orders(Order{What: OrderRetry}, sawtooth), "ordered; WAITING, FREE; 1 failed over 0@0; trusts"},
+			{"retries what Sawtooth may have", batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid)),
+				orders(Order{What: OrderRetry}, sawtooth), "ordered; WAITING, FREE; 1 failed 0@0; trusts"},
 			{"not what Scabbard may have", batch(PhaseUnresolved, post(Unknown), wrong(CodeOutcomeUnknown)),
 				orders(Order{What: OrderRetry}, scabbard),
 				"transaction u is UNRESOLVED: an attempt might still land"},
 			{"says that it is there", batch(PhaseUnresolved, post(Unknown)),
 				orders(Order{What: OrderLanded, Hash: "b1"}, scabbard),
-				"ordered; DONE, FREE; 1 included over 0@0; landed 1; event LATE; trusts"},
+				"ordered; DONE, FREE; 1 included 0@0; landed 1; event LATE; trusts"},
 			{"says that it is not", batch(PhaseUnresolved, post(Unknown)), orders(Order{What: OrderDead}, scabbard),
-				"ordered; UNRESOLVED, FREE; 1 expired over 0@0; event RESOLVED; trusts"},
+				"ordered; UNRESOLVED, FREE; 1 expired 0@0; event RESOLVED; trusts"},
 			{"has said that it is not: is there another try?", batch(PhaseFailing, post(Expired, over)), decides(sawtooth),
 				"weighing; ask-sender"},
 			{"says so while it is waited for", batch(PhaseWatching, post(Unknown)), orders(Order{What: OrderDead}, scabbard),
-				"ordered; RETRY, RETRY; 1 expired over 0@0; trusts"},
+				"ordered; RETRY, RETRY; 1 expired 0@0; trusts"},
 		}},
 	}
 }
@@ -605,7 +605,7 @@ func batchesTold() []telling {
 		}
 	}
 	unknown, saw := stands(BatchUnknown), at(sawtooth)
-	lost := func(a *Attempt) { a.Error = oops(CodeLost) }
+	lost := failedBy(CodeLost)
 	return []telling{
 		{"held", scene(batch(PhaseWaiting, wrong(CodeNoLedger), deferrals(1)), saw,
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
@@ -664,7 +664,7 @@ func batchesTold() []telling {
 			"It ended (because).\nNOTHING, then NONE"},
 		{"committed", scene(batch(PhaseDone, post(Included, over), landedBy(1), final), saw),
 			"Ledger saw has committed it.\nNOTHING, then REMOVE 09:59\nincluded, block: committed"},
-		{"invalid", scene(batch(PhaseUnresolved, post(FailedIn), wrong(CodeInvalid)), saw),
+		{"invalid", scene(batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid)), saw),
 			"Ledger saw refuses it (because); should it be committed after all, it is DONE.\nPERSON, then DECIDE\n" +
 				"failed, nowhere: executed and refused"},
 		{"outcome unknown", scene(batch(PhaseUnresolved, post(Unknown), wrong(CodeOutcomeUnknown)), saw),
@@ -691,7 +691,7 @@ func TestMark(t *testing.T) {
 		s := Decide(view(batch(PhaseDispatching, post(Refused, over), deferrals(c.deferred)), sawtooth, stands(BatchUnknown),
 			knows(func(l *Local) { l.Submits, l.SubmitAt = 3, clock })))
 		if s.Reason != ReasonPlanning || len(s.Txn.Attempts) != c.attempts || s.Txn.Last().Number != c.attempts ||
-			s.Txn.Last().Outcome != Signed || s.Local.Unsent != c.attempts || s.Local.Confirmed != c.attempts ||
+			s.Txn.Last().State != Signed || s.Local.Unsent != c.attempts || s.Local.Confirmed != c.attempts ||
 			s.Local.Submits != 0 || !s.Local.SubmitAt.IsZero() {
 			t.Errorf("%s: %s, %+v, %+v", name, s.Reason, s.Txn, s.Local)
 		}
@@ -736,12 +736,12 @@ func TestSubmitted(t *testing.T) {
 		t.Errorf("%+v, %+v", s.Txn, s.Local)
 	}
 	v.Local.SentAt = time.Time{}
-	if s = Learn(v, submitTold(SubmitUnknown, true)); s.Txn.Last().Outcome != Unknown || s.Local.SentAt != clock {
+	if s = Learn(v, submitTold(SubmitUnknown, true)); s.Txn.Last().State != Unknown || s.Local.SentAt != clock {
 		t.Errorf("a status from before the post would count: %+v, %+v", s.Txn, s.Local)
 	}
 	v = view(batch(PhaseDispatching, post(Signed)), sawtooth, stands(BatchUnknown))
 	v.Local.SentAt, v.Local.Resent = clock, 3
-	if s = Decide(v); s.Txn == nil || s.Txn.Last().Outcome != Unknown || !s.Local.SentAt.IsZero() || s.Local.Resent != 0 {
+	if s = Decide(v); s.Txn == nil || s.Txn.Last().State != Unknown || !s.Local.SentAt.IsZero() || s.Local.Resent != 0 {
 		t.Errorf("another process was at it: %+v, %+v", s.Txn, s.Local)
 	}
 	v = view(batch(PhaseDispatching, post(Signed), func(t *Transaction) { t.SubmittedAt = now.Add(-time.Hour) }),
@@ -756,7 +756,7 @@ func TestSubmitted(t *testing.T) {
 	}
 	v = view(batch(PhaseWatching, post(Unknown)), sawtooth)
 	v.Local.Resent = 2
-	if s = Learn(v, submitTold(SubmitAccepted, false)); s.Txn.Last().Outcome != Sent || s.Local.SentAt != clock ||
+	if s = Learn(v, submitTold(SubmitAccepted, false)); s.Txn.Last().State != Sent || s.Local.SentAt != clock ||
 		s.Local.Resent != 3 {
 		t.Errorf("taken when posted again: %+v, %+v", s.Txn, s.Local)
 	}

@@ -90,7 +90,7 @@ func (s *Scene) endedThere() said {
 	case t.Phase == PhaseFailed:
 		return said{"It ended" + because(t.Error) + ".", Wait{Code: WaitNothing, Detail: "a person may retry it"},
 			Next{Action: StepNone}}
-	case a != nil && a.Outcome == FailedIn:
+	case a != nil && a.State == Invalid:
 		return said{"Ledger " + t.Ledger + " refuses it" + because(t.Error) +
 			"; should it be committed after all, it is DONE.", decide, Next{Action: StepDecide}}
 	case a != nil:
@@ -108,11 +108,11 @@ func (s *Scene) posts() []Seen {
 		v := Seen{Attempt: a, Open: a.Open(), Place: "unknown"}
 		seen := &s.Batch.Seen
 		switch {
-		case a.Outcome == Included:
+		case a.State == Included:
 			v.Place, v.Agreed, v.Detail = "block", true, "committed"
-		case a.Outcome == FailedIn:
+		case a.Failed(), a.State == Invalid:
 			v.Place, v.Detail = "nowhere", "executed and refused"
-		case a.Outcome == Refused:
+		case a.State == Refused:
 			v.Place, v.Detail = "nowhere", "not taken"
 		case !v.Open:
 			v.Detail = "given up, as a person said"

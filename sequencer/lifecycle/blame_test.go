@@ -15,14 +15,14 @@ func TestSignedAgain(t *testing.T) {
 		in   *Transaction
 		want int
 	}{
-		"the network took nothing":        {txn(PhaseDispatching, try(Expired, over, stalled), try(Prepared)), 1},
-		"a gateway turned it away":        {txn(PhaseDispatching, try(Expired, over, turnedAway), try(Prepared)), 1},
-		"it expired in the pool":          {txn(PhaseDispatching, try(Expired, over), try(Prepared)), 0},
-		"it expired, and something else":  {txn(PhaseDispatching, try(Expired, over, failedBy("E")), try(Prepared)), 0},
-		"it was refused":                  {txn(PhaseDispatching, try(Refused, over, stalled), try(Prepared)), 0},
-		"at another nonce":                {txn(PhaseDispatching, try(Expired, over, stalled), try(Prepared, at(8))), 0},
-		"by another sender":               {txn(PhaseDispatching, try(Expired, over, stalled), try(Prepared, by("B62b"))), 0},
-		"made upon what is there no more": {txn(PhaseDispatching, try(Expired, over, stalled, upon("5J9")), try(Prepared)), 0},
+		"the network took nothing":        {txn(PhaseDispatching, try(Expired, over, stalled), try(Planned)), 1},
+		"a gateway turned it away":        {txn(PhaseDispatching, try(Expired, over, turnedAway), try(Planned)), 1},
+		"it expired in the pool":          {txn(PhaseDispatching, try(Expired, over), try(Planned)), 0},
+		"it expired, and something else":  {txn(PhaseDispatching, try(Expired, over, failedBy("E")), try(Planned)), 0},
+		"it was refused":                  {txn(PhaseDispatching, try(Refused, over, stalled), try(Planned)), 0},
+		"at another nonce":                {txn(PhaseDispatching, try(Expired, over, stalled), try(Planned, at(8))), 0},
+		"by another sender":               {txn(PhaseDispatching, try(Expired, over, stalled), try(Planned, by("B62b"))), 0},
+		"made upon what is there no more": {txn(PhaseDispatching, try(Expired, over, stalled, upon("5J9")), try(Planned)), 0},
 	} {
 		v, got := view(c.in), 0
 		if was := v.unsent(c.in.Last()); was != nil {
@@ -41,7 +41,7 @@ func TestDoubts(t *testing.T) {
 		limit, before int
 		asked         bool
 	}{{0, 9, false}, {1, 0, false}, {1, 1, true}, {3, 2, false}, {3, 3, true}} {
-		v := view(txn(PhaseDispatching, try(Prepared)), func(v *View) { v.Policy.UnresolvedLimit = c.limit })
+		v := view(txn(PhaseDispatching, try(Planned)), func(v *View) { v.Policy.UnresolvedLimit = c.limit })
 		s := Learn(v, ill(c.before, true))
 		if asked := s.Txn.Doubted == payer; asked != c.asked {
 			t.Errorf("after %d of %d: asked %v", c.before, c.limit, asked)

@@ -36,8 +36,3 @@ func (t *Transaction) Cost() uint64 {
 	}
 	return sum
 }
-
-// costs reports whether a's fee is spent, or may yet be.
-func (a *Attempt) costs() bool {
-	return a.EndedAt.IsZero() || a.Outcome == Included || a.Outcome == FailedIn
-}

@@ -120,14 +120,9 @@ func (v *View) unfresh() *View {
 func dropPlan(now time.Time) func(t *Transaction) {
 	return func(t *Transaction) {
 		if a := t.Last(); a != nil && a.Pending() {
-			a.EndedAt = now
+			a.become(Dropped, now)
 		}
 	}
-}
-
-// droppedPlan reports whether a ended so.
-func (a *Attempt) droppedPlan() bool {
-	return a != nil && a.Outcome == Prepared && !a.EndedAt.IsZero() && a.Error == nil
 }
 
 // notBefore is when the first of the queue may be dispatched.

@@ -45,50 +45,50 @@ func deadlineRows() []row {
 	return []row{
 		{"not planned once the last slot has come", []sample{
 			{"planned while there is time", txn(PhaseDispatching, expires(minutes(30))), decides(asked(good()), rich, tells),
-				"planning; DISPATCHING, BLOCKED; 1 prepared planned 7@100"},
+				"planning; DISPATCHING, BLOCKED; 1 planned 7@100"},
 			{"in the last slot", txn(PhaseDispatching, expires(minutes(3))), decides(asked(good()), rich, tells),
 				"overdue; FAILED, FREE" + ends},
 			{"by the clock, whatever the chain says", txn(PhaseDispatching, expires(-time.Second)),
 				decides(asked(good()), rich), "overdue; FAILED, FREE" + ends},
 			{"no node says when slots begin", txn(PhaseDispatching, expires(minutes(30))), decides(asked(good()), rich),
 				"deferred; WAITING, FREE; deferred 1; error CHAIN_UNAVAILABLE; rest RESTED 10s"},
-			{"before its next try", txn(PhaseDelayed, try(Prepared, over), due(time.Hour), expires(minutes(3))),
-				decides(tells), "overdue; FAILED, FREE; 1 prepared over 7@100" + ends + "; tell on-failure"},
-			{"when it is weighed", txn(PhaseFailing, try(Prepared, over), expires(minutes(3))),
+			{"before its next try", txn(PhaseDelayed, try(Planned, over), due(time.Hour), expires(minutes(3))),
+				decides(tells), "overdue; FAILED, FREE; 1 dropped 7@100" + ends + "; tell on-failure"},
+			{"when it is weighed", txn(PhaseFailing, try(Planned, over), expires(minutes(3))),
 				decides(asked(good()), knows(func(l *Local) { l.Asked.Retries = new(3) }), tells),
-				"overdue; FAILED, FREE; 1 prepared over 7@100" + ends + "; tell on-failure"},
+				"overdue; FAILED, FREE; 1 dropped 7@100" + ends + "; tell on-failure"},
 		}},
 		{"a worker's call ends when the last slot comes", []sample{
-			{"looked at in time", txn(PhaseDispatching, try(Prepared), expires(minutes(30))), decides(tells),
+			{"looked at in time", txn(PhaseDispatching, try(Planned), expires(minutes(30))), decides(tells),
 				"proving; prove 1; look in 26m59s"},
-			{"between two tries, when the next is due", txn(PhaseDelayed, try(Prepared, over), due(minutes(5)), expires(minutes(30))),
+			{"between two tries, when the next is due", txn(PhaseDelayed, try(Planned, over), due(minutes(5)), expires(minutes(30))),
 				decides(tells), "delay; look in 5m0s"},
-			{"between two tries, when it ends before", txn(PhaseDelayed, try(Prepared, over), due(minutes(29)), expires(minutes(30))),
+			{"between two tries, when it ends before", txn(PhaseDelayed, try(Planned, over), due(minutes(29)), expires(minutes(30))),
 				decides(tells), "delay; look in 26m59s"},
 			{"between two tries, at once", txn(PhaseDelayed, try(Unknown), due(minutes(5)), expires(minutes(3))), decides(tells),
-				"used-up; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; to end FAILED"},
-			{"by the clock of Redis, if that comes first", txn(PhaseDispatching, try(Prepared), expires(time.Second)),
+				"used-up; REVISION, WAITING_INCLUSION; 1 unknown 7@100; to end FAILED"},
+			{"by the clock of Redis, if that comes first", txn(PhaseDispatching, try(Planned), expires(time.Second)),
 				decides(), "proving; prove 1; look in 1s"},
-			{"nothing open", txn(PhaseDispatching, try(Prepared), expires(minutes(3))), decides(tells),
-				"overdue; FAILED, FREE; 1 prepared over 7@100" + ends + "; tell on-failure"},
-			{"something open", txn(PhaseDispatching, try(Unknown), try(Prepared), expires(minutes(3))), decides(tells),
-				"used-up; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; 2 prepared over 7@100; to end FAILED"},
-			{"what it still answers is not kept", txn(PhaseDispatching, try(Prepared), expires(minutes(3))),
+			{"nothing open", txn(PhaseDispatching, try(Planned), expires(minutes(3))), decides(tells),
+				"overdue; FAILED, FREE; 1 dropped 7@100" + ends + "; tell on-failure"},
+			{"something open", txn(PhaseDispatching, try(Unknown), try(Planned), expires(minutes(3))), decides(tells),
+				"used-up; REVISION, WAITING_INCLUSION; 1 unknown 7@100; 2 dropped 7@100; to end FAILED"},
+			{"what it still answers is not kept", txn(PhaseDispatching, try(Planned), expires(minutes(3))),
 				learns(signed(Prove, 1), tells),
-				"overdue; FAILED, FREE; 1 prepared over 7@100" + ends + "; tell on-failure"},
-			{"one that sends by itself is not asked", txn(PhaseDispatching, try(Prepared), expires(minutes(30))),
+				"overdue; FAILED, FREE; 1 dropped 7@100" + ends + "; tell on-failure"},
+			{"one that sends by itself is not asked", txn(PhaseDispatching, try(Planned), expires(minutes(30))),
 				decides(tells, knows(func(l *Local) { l.Legacy = true })),
-				"answered; UNRESOLVED, FREE; 1 prepared over 7@100; error DEADLINE_UNKEPT; drop bytes; trusts; tell on-failure"},
+				"answered; UNRESOLVED, FREE; 1 dropped 7@100; error DEADLINE_UNKEPT; drop bytes; trusts; tell on-failure"},
 		}},
 		{"not released once the last slot has come", []sample{
 			{"signed, and given to nobody", txn(PhaseSent, try(Signed), expires(minutes(3))),
 				decides(tells, knows(func(l *Local) { l.Unsent = 1 })),
-				"overdue; REVISION, WAITING_INCLUSION; 1 signed open 7@100"},
+				"overdue; REVISION, WAITING_INCLUSION; 1 signed 7@100"},
 			{"dearer, and given to nobody", txn(PhaseWatching, try(Signed), try(Signed, fee(150)), expires(minutes(3))),
 				decides(tells, sees(FateAbsent, 0), knows(func(l *Local) { l.Unsent = 2 })), "absent"},
 			{"one that some node has answered: that is kept", txn(PhaseSent, try(Signed), expires(minutes(3))),
-				decides(tells, knows(func(l *Local) { l.Said = Said{Number: 1, Outcome: Sent} })),
-				"overdue; REVISION, WAITING_INCLUSION; 1 sent open 7@100"},
+				decides(tells, knows(func(l *Local) { l.Said = Said{Number: 1, State: Sent} })),
+				"overdue; REVISION, WAITING_INCLUSION; 1 sent 7@100"},
 			{"not sent again", txn(PhaseWatching, try(Sent), expires(minutes(3))), decides(tells, sees(FateAbsent, 0)),
 				"absent"},
 			{"not raised", txn(PhaseWatching, try(Pooled, func(a *Attempt) { a.SentSlot = 280 }), expires(minutes(3))),
@@ -99,13 +99,13 @@ func deadlineRows() []row {
 		{"FAILED once nothing is open", []sample{
 			{"expired on the chain", txn(PhaseWatching, try(Sent), expires(minutes(3))),
 				decides(tells, sees(FateExpired, 5)),
-				"overdue; FAILED, FREE; 1 expired over 7@100" + expired + "; B62a from nonce 7; trusts; tell on-failure"},
+				"overdue; FAILED, FREE; 1 expired 7@100" + expired + "; B62a from nonce 7; trusts; tell on-failure"},
 			{"failed in a block", txn(PhaseWatching, try(Sent), expires(minutes(3))),
 				decides(tells, sees(FateFailed, 5)),
-				"overdue; FAILED, FREE; 1 failed over 7@100" + expired + "; B62a from nonce 8; trusts; tell on-failure"},
+				"overdue; FAILED, FREE; 1 failed 7@100" + expired + "; B62a from nonce 8; trusts; tell on-failure"},
 			{"landed, whatever the clock says", txn(PhaseWatching, try(Sent), expires(-time.Hour)),
 				decides(tells, sees(FateIncluded, 2)),
-				"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
+				"landed; DONE, FREE; 1 included 7@100; landed 1; B62a from nonce 8; tell on-success"},
 			{"while it waits", txn(PhaseWaiting, expires(-time.Second)), orders(Order{What: OrderExpire}),
 				"overdue; FAILED, FREE" + ends},
 			{"not before", txn(PhaseWaiting, expires(minutes(30))), orders(Order{What: OrderExpire}),
@@ -171,7 +171,7 @@ func TestPlannedInTime(t *testing.T) {
 			t.Errorf("%+v: valid until slot %d, at %d", c, a.ValidUntil, a.Fee)
 		}
 		v.Txn = s.Txn.Clone()
-		v.Txn.Attempts[0].Outcome = Unknown
+		v.Txn.Attempts[0].State = Unknown
 		v.Local.Asked.Sender = good()
 		if a := Decide(v).Txn.Last(); a.Number == 2 && a.Fee != c.raised {
 			t.Errorf("%+v: raised to %d", c, a.Fee)
@@ -239,7 +239,7 @@ func deadlineTold() []telling {
 			"Its attempt has expired; that counts when it stands 5 blocks deep, now 2. No further attempt is made. " +
 				"Its deadline, 2026-11-20T10:02:00Z, which is slot 300, has come: nothing more is sent, and it ends when " +
 				"what was sent has landed or cannot any more.\nSETTLEMENT, then END\nsent, unknown: sent, and may land"},
-		{"with its worker, and it has come", scene(txn(PhaseDispatching, try(Prepared), expires(minutes(2))), tells),
+		{"with its worker, and it has come", scene(txn(PhaseDispatching, try(Planned), expires(minutes(2))), tells),
 			"Its deadline has come, and nothing of it has been sent: it ends now." +
 				"\nNOTHING, then END 10:00\nprepared, nowhere: its worker has it"},
 		{"over, for another reason", scene(txn(PhaseFailed, expires(-minutes(1)), wrong("E"))),
@@ -269,7 +269,7 @@ func TestBudget(t *testing.T) {
 	}
 	v := view(txn(PhaseDispatching, try(Unknown)))
 	s := Learn(v, Denied{Why: Costly, Budget: "queue q", Left: time.Hour})
-	const want = "deferred; RETRY, DELAY; 1 unknown open 7@100; deferred 1; error FEE_LIMIT; due in 1h0m0s"
+	const want = "deferred; RETRY, DELAY; 1 unknown 7@100; deferred 1; error FEE_LIMIT; due in 1h0m0s"
 	if got := told(v, s); got != want {
 		t.Errorf("something open: %s", got)
 	}

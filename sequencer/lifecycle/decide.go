@@ -118,22 +118,20 @@ func (v *View) dispatching() Step {
 	case v.behind() && t.Open() && v.Train.lost():
 		return v.outlived()
 	}
-	if last == nil || !last.EndedAt.IsZero() || last.Outcome == Unknown {
+	switch {
+	case last == nil, last.Over(), last.State == Unknown:
 		return v.plan()
-	}
-	if last.Outcome != Prepared {
-		// Surely sent, and found again after Redis had forgotten it.
+	case last.State == Called:
+		return v.dispatchingLegacy(last)
+	case !last.Pending(): // surely sent, and found again after Redis had forgotten it
 		s := v.to(PhaseSent, ReasonSent)
 		s.Local.SentAt, s.Local.Resent = time.Time{}, 0
 		return s
 	}
-	if last.Legacy {
-		return v.dispatchingLegacy(last)
-	}
 	if v.superseded(last) {
 		// In a recovery it went back to its queue, and then its nonce to another.
 		s := v.to(PhaseDispatching, ReasonPlanning)
-		s.Txn.Last().EndedAt = v.Now
+		s.Txn.Last().become(Dropped, v.Now)
 		s.Local.Asked = Asked{}
 		return s
 	}
@@ -152,6 +150,7 @@ func (v *View) dispatching() Step {
 		s := v.to(PhaseDispatching, ReasonProving)
 		a := s.Txn.Last()
 		a.Legacy, a.ValidUntil = true, 0
+		a.become(Called, v.Now)
 		s.Local.Marked, s.Local.Confirmed = a.Number, a.Number
 		return s
 	}
@@ -166,8 +165,7 @@ func (v *View) take(last *Attempt) Step {
 	}
 	if e := v.outdated(last); e != nil {
 		s := v.to(PhaseDispatching, ReasonPlanning)
-		a := s.Txn.Last()
-		a.EndedAt, a.Error = v.Now, e
+		s.Txn.Last().drop(CauseOutdated, e, v.Now)
 		s.Local.Asked = Asked{}
 		return s
 	}
@@ -216,11 +214,11 @@ func (v *View) superseded(a *Attempt) bool {
 	if v.Txn.Open() {
 		return false
 	}
-	if !a.Unplaced && slices.ContainsFunc(v.Train.Behind, func(m Member) bool { return m.holds(a.Nonce) }) {
+	if a.State != Early && slices.ContainsFunc(v.Train.Behind, func(m Member) bool { return m.holds(a.Nonce) }) {
 		return true
 	}
 	s := v.Local.Asked.Sender
-	return a.Sender != v.Txn.Sender || !a.Unplaced && s != nil && s.Next != nil && *s.Next > a.Nonce
+	return a.Sender != v.Txn.Sender || a.State != Early && s != nil && s.Next != nil && *s.Next > a.Nonce
 }
 
 // dispatchingLegacy: the call is marked, and may have been made.
@@ -261,7 +259,7 @@ func (v *View) sent() Step {
 	s := v.to(PhaseWatching, ReasonSent)
 	s.noteSaid()
 	if a := s.Txn.Last(); a.Open() && v.Sighting.Fate == FatePooled && a.Is(v.Sighting.Hash) {
-		a.Outcome = Pooled
+		a.become(Pooled, v.Now)
 	}
 	return s
 }
@@ -288,7 +286,10 @@ func (s *Step) noteSaid() {
 		a.NodeHash = said.NodeHash
 	}
 	if a.Open() {
-		a.Outcome, a.Error = said.Outcome, said.Error
+		if a.State != Resurfaced { // which has been with a node, whatever is said now
+			a.State = said.State
+		}
+		a.blame(causeOf(said.Error), said.Error)
 	}
 }
 

@@ -82,7 +82,7 @@ func TestDriveLife(t *testing.T) {
 		t.Error("what was sent once is sent as new")
 	}
 	d.v.Sighting, d.v.Tip.At = Sighting{Fate: FatePooled}, d.v.Clock.Add(time.Second)
-	if d.stores(ReasonSent); d.Txn().Phase != PhaseWatching || d.Txn().Last().Outcome != Sent {
+	if d.stores(ReasonSent); d.Txn().Phase != PhaseWatching || d.Txn().Last().State != Sent {
 		t.Errorf("after the first look: %s", shape(d.Txn().Last()))
 	}
 	if a := d.wants(ToSleep, true); !a.Look.Equal(d.v.Clock.Add(ResendEvery)) {
@@ -93,7 +93,7 @@ func TestDriveLife(t *testing.T) {
 // TestDriveBound: what was planned with its bind is asked for at once, as no loss.
 func TestDriveBound(t *testing.T) {
 	t.Parallel()
-	d := &driven{NewDrive(txn(PhaseDispatching, try(Prepared)), BoundHere(good())), t, *view(txn(PhaseWaiting))}
+	d := &driven{NewDrive(txn(PhaseDispatching, try(Planned)), BoundHere(good())), t, *view(txn(PhaseWaiting))}
 	d.calls(Prove)
 }
 
@@ -123,7 +123,7 @@ func TestDriveWithoutClaim(t *testing.T) {
 // TestDriveStops: what is not wanted any more is ended, and only then something else begun.
 func TestDriveStops(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseWatching, try(Sent), try(Prepared)), sees(FatePooled, 0),
+	d := driving(t, txn(PhaseWatching, try(Sent), try(Planned)), sees(FatePooled, 0),
 		knows(func(l *Local) { l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("bytes")} }))
 	if e := d.calls(Resign); string(d.Bytes(e)) != "bytes" {
 		t.Errorf("signed again is %q", d.Bytes(e))
@@ -146,12 +146,12 @@ func TestDriveStops(t *testing.T) {
 // TestDriveStale: what was not stored is learnt again, from what is read.
 func TestDriveStale(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseDispatching, try(Prepared)))
+	d := driving(t, txn(PhaseDispatching, try(Planned)))
 	d.hears(signed(Prove, 1))
 	d.wants(ToStore, true)
 	d.Stale()
 	d.wants(ToRead, true)
-	d.Read(txn(PhaseDispatching, try(Prepared), cancelling), clock)
+	d.Read(txn(PhaseDispatching, try(Planned), cancelling), clock)
 	d.stores(ReasonCancelled)
 	if len(d.Results()) > 0 {
 		t.Errorf("%v are still to be learnt", d.Results())
@@ -162,7 +162,7 @@ func TestDriveStale(t *testing.T) {
 // is to leave, or that says that nothing has. What the chain makes of the rest is stored: others may wait for that.
 func TestDriveUnsettled(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseDispatching, try(Prepared)))
+	d := driving(t, txn(PhaseDispatching, try(Planned)))
 	d.hears(signed(Prove, 1))
 	d.wants(ToStore, true)
 	d.Stale() // it is refused
@@ -195,7 +195,7 @@ func TestDriveUnsettled(t *testing.T) {
 	d.wants(ToSleep, false)
 	d.stores(ReasonCancelled)
 
-	d = driving(t, txn(PhaseWatching, try(Sent), try(Prepared, fee(150))))
+	d = driving(t, txn(PhaseWatching, try(Sent), try(Planned, fee(150))))
 	d.hears(signed(Resign, 2))
 	d.wants(ToStore, true)
 	look := d.v
@@ -211,7 +211,7 @@ func TestDriveUnsettled(t *testing.T) {
 // stored, whoever says so; what follows of it waits until the store is settled.
 func TestDriveOverUnsettled(t *testing.T) {
 	t.Parallel()
-	early := func(a *Attempt) { a.Shallow = true }
+	early := func(a *Attempt) { a.State = Resurfaced }
 	unsent := knows(func(l *Local) { l.Unsent, l.Confirmed = 1, 1 })
 	for name, c := range map[string]struct {
 		txn    *Transaction
@@ -260,7 +260,7 @@ func TestDriveDenied(t *testing.T) {
 	}
 	planning.stores(ReasonDeferred)
 
-	answered := driving(t, txn(PhaseDispatching, try(Prepared)))
+	answered := driving(t, txn(PhaseDispatching, try(Planned)))
 	answered.hears(signed(Prove, 1))
 	answered.wants(ToStore, true)
 	answered.hears(later)
@@ -275,7 +275,7 @@ func TestDriveDenied(t *testing.T) {
 // before it leaves, whatever has come meanwhile.
 func TestDriveUnconfirmed(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseDispatching, try(Prepared)), func(v *View) { v.Replicas = true })
+	d := driving(t, txn(PhaseDispatching, try(Planned)), func(v *View) { v.Replicas = true })
 	d.hears(signed(Prove, 1))
 	a := d.wants(ToStore, true)
 	d.hears(SubmitTold{})
@@ -305,7 +305,7 @@ func TestDriveRead(t *testing.T) {
 	t.Parallel()
 	knowing := Local{Taken: 1, Unsent: 1, Asked: Asked{Sender: good()}}
 	read := func(edit func(*Transaction)) (Local, []byte) {
-		d := driving(t, txn(PhaseDispatching, try(Prepared)))
+		d := driving(t, txn(PhaseDispatching, try(Planned)))
 		d.hears(signed(Prove, 1))
 		d.stores(ReasonAnswered)
 		d.local = knowing
@@ -332,8 +332,8 @@ func TestDriveRead(t *testing.T) {
 	for name, edit := range map[string]func(*Transaction){
 		"under another claim":          func(t *Transaction) { t.Claim = "other:2" },
 		"as it was before":             func(t *Transaction) { t.Revision-- },
-		"with more, by the same count": func(t *Transaction) { try(Prepared)(t) },
-		"otherwise, by the same count": func(t *Transaction) { t.Phase, t.Attempts[0].Outcome = PhaseDispatching, Prepared },
+		"with more, by the same count": func(t *Transaction) { try(Planned)(t) },
+		"otherwise, by the same count": func(t *Transaction) { t.Phase, t.Attempts[0].State = PhaseDispatching, Planned },
 	} {
 		if l, b := read(edit); !reflect.DeepEqual(l, Local{ReadAt: clock}) || b != nil {
 			t.Errorf("%s: %+v, %q", name, l, b)
@@ -345,7 +345,7 @@ func TestDriveRead(t *testing.T) {
 // was put right; what else is to be learnt stays.
 func TestDriveReadAsks(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseDispatching, try(Prepared)))
+	d := driving(t, txn(PhaseDispatching, try(Planned)))
 	stays := []Result{Denied{Why: Unconfirmed}, SubmitTold{}, ConfirmTold{1}, dispatched(1),
 		SendTold{Call: calling(Send, 1)}}
 	d.results = append([]Result{
@@ -378,7 +378,7 @@ func TestDriveReadBytes(t *testing.T) {
 		"some": {&BytesRead{Number: 1, Command: []byte("old")}, &BytesRead{Number: 1, Command: []byte("old")}},
 		"none": {&BytesRead{}, nil}, "not asked": {nil, nil},
 	} {
-		d := driving(t, txn(PhaseWatching, try(Sent), try(Prepared)))
+		d := driving(t, txn(PhaseWatching, try(Sent), try(Planned)))
 		d.local.Asked = Asked{Bytes: c.known}
 		d.Anew()
 		if d.Read(d.Txn(), clock); !reflect.DeepEqual(d.Local().Asked, Asked{Bytes: c.want}) {
@@ -395,8 +395,8 @@ func TestDriveUnseen(t *testing.T) {
 		r    *Transaction
 		call Kind
 	}{
-		"a proof": {txn(PhaseDispatching, try(Prepared)), Prove},
-		"a raise": {txn(PhaseWatching, try(Sent), try(Prepared, fee(150))), Resign},
+		"a proof": {txn(PhaseDispatching, try(Planned)), Prove},
+		"a raise": {txn(PhaseWatching, try(Sent), try(Planned, fee(150))), Resign},
 	} {
 		d := driving(t, c.r, asked(good()), sees(FatePooled, 0),
 			knows(func(l *Local) { l.Asked.Bytes = &BytesRead{1, []byte("b")} }))
@@ -468,7 +468,7 @@ func TestDriveOtherClaim(t *testing.T) {
 // TestDriveBytes: the late answer to another sending takes no bytes away.
 func TestDriveBytes(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseDispatching, try(Unknown), try(Prepared)))
+	d := driving(t, txn(PhaseDispatching, try(Unknown), try(Planned)))
 	d.hears(signed(Prove, 2))
 	d.stores(ReasonAnswered)
 	send := freshly(Send, 2)

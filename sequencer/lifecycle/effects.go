@@ -47,7 +47,7 @@ func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 	}
 	if opens(before, after) {
 		m.Confirm = m.Confirm || after.Phase.Bound() || after.Phase == PhaseDone
-		m.InOrder = after.Phase.Bound() && !before.Open() && !after.FirstOpen().Shallow
+		m.InOrder = after.Phase.Bound() && !before.Open() && after.FirstOpen().State != Resurfaced
 	}
 	if after.Callback != "" && (after.Phase != before.Phase || before.Callback == "") {
 		m.Tell = after.Callback

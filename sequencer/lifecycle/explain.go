@@ -121,7 +121,7 @@ func (s *Scene) watching() said {
 		return s.settling(strings.TrimSpace("Its nonce was spent by a command that is not ours " + g.Hash))
 	case g.Fate == FateExpired:
 		return s.settling("Its attempt has expired")
-	case t.Phase == PhaseSent && t.Last().Outcome == Signed && !s.unconfirmed().IsZero():
+	case t.Phase == PhaseSent && t.Last().State == Signed && !s.unconfirmed().IsZero():
 		return said{fmt.Sprintf("Attempt %d is signed and stored, and is sent when as many replicas of Redis as "+
 			"SEQUENCER_REDIS_WAIT says have confirmed that; too few do since %s: see why they are away.%s",
 			t.Last().Number, stamp(s.unconfirmed()), s.noMore()),
@@ -202,8 +202,8 @@ func (s *Scene) absent() said {
 	}
 	a := s.Txn.lastOut()
 	switch {
-	case a.stalled() && !Stopped(a.Error.Code) && s.Now.Sub(s.Txn.ChangedAt) < unheardFor:
-	case a.stalled() && !Stopped(a.Error.Code):
+	case a.stalled() && a.Cause != CauseNetwork && s.Now.Sub(s.Txn.ChangedAt) < unheardFor:
+	case a.stalled() && a.Cause != CauseNetwork:
 		return s.landing("No node was seen to take it, though it is sent again and again since "+stamp(s.Txn.ChangedAt)+
 			because(a.Error)+": see to the nodes, and to what stands in front of them.", nowhere, Next{Action: StepSendAgain})
 	case a.stalled():

@@ -16,7 +16,7 @@ func brief(e Explanation) string {
 	}
 	lines := []string{e.Summary, string(e.Wait.Code) + clock(e.Wait.Until) + ", then " + e.Next.Action + clock(e.Next.At)}
 	for _, a := range e.Attempts {
-		lines = append(lines, string(a.Outcome)+", "+a.Place+": "+a.Detail)
+		lines = append(lines, string(a.State.Outcome())+", "+a.Place+": "+a.Detail)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -206,13 +206,13 @@ func dispatchingTold() []telling {
 			"Its sender is bound; attempt 1 is being planned.\nNOTHING, then ASK_WORKER 10:00"},
 		{"planned without nodes", scene(txn(PhaseDispatching), fewNodes),
 			"Its sender is bound; the attempt is planned when enough Mina nodes are synced.\nNODES, then ASK_WORKER"},
-		{"proving", scene(txn(PhaseDispatching, try(Prepared), losses(1))),
+		{"proving", scene(txn(PhaseDispatching, try(Planned), losses(1))),
 			"The worker of B62a is proving and signing attempt 1.\n" +
 				"WORKER 10:14, then SEND\nprepared, nowhere: its worker has it: LOST: because"},
-		{"legacy", scene(txn(PhaseDispatching, try(Prepared, legacy))),
+		{"legacy", scene(txn(PhaseDispatching, try(Planned, legacy))),
 			"The worker of B62a proves and sends by itself attempt 1.\n" +
 				"WORKER 10:04, then WATCH\nprepared, unknown: its worker proves and sends by itself"},
-		{"cancelled", scene(txn(PhaseDispatching, try(Prepared), cancelling)),
+		{"cancelled", scene(txn(PhaseDispatching, try(Planned), cancelling)),
 			"A cancel was asked for, and nothing of it has been sent: it ends now.\n" +
 				"NOTHING, then END 10:00\nprepared, nowhere: its worker has it"},
 		{"landed meanwhile", scene(txn(PhaseDispatching, try(Unknown)), shown(FateIncluded, 2)),
@@ -238,9 +238,7 @@ func pooledTold() []telling {
 				"EXPIRY 12:15, then WATCH 10:00\nsent, pool: in the pool of every synced node"},
 		{"absent", scene(sent(), shown(FateAbsent, 0)),
 			"It was sent, and no node shows it; the same bytes are sent again.\nBLOCK 12:15, then SEND_AGAIN\n" + nowhere},
-		{"absent, the network takes nothing", scene(txn(PhaseWatching, try(Signed, func(a *Attempt) {
-			a.Error = oops("After_slot_tx_end")
-		})), shown(FateAbsent, 0)), "The network takes nothing from anybody (because); the same bytes are sent again, and signed " +
+		{"absent, the network takes nothing", scene(txn(PhaseWatching, try(Signed, stalled)), shown(FateAbsent, 0)), "The network takes nothing from anybody (because); the same bytes are sent again, and signed " +
 			"again when they have run out: see when the network goes on.\nBLOCK 12:15, then SEND_AGAIN\n" +
 			"signed, nowhere: in no pool and no block, and may still land: After_slot_tx_end: because"},
 		{"absent, turned away", scene(sent(func(t *Transaction) {
@@ -320,7 +318,7 @@ func retryTold() []telling {
 	return []telling{
 		{"failing", scene(txn(PhaseFailing, failure)),
 			"Its last try failed (proof failed); its worker is asked whether there is another one.\nWORKER, then WEIGH 10:00"},
-		{"delayed", scene(txn(PhaseDelayed, failure, retried(1), due(minutes(3)), try(Prepared, over))),
+		{"delayed", scene(txn(PhaseDelayed, failure, retried(1), due(minutes(3)), try(Planned, over))),
 			"Its last try failed (proof failed). One retry used.\n" +
 				"RETRY_DELAY 10:03, then RETRY 10:03\nprepared, nowhere: never sent"},
 		{"delayed, open", scene(txn(PhaseDelayed, failure, deferrals(1), due(minutes(3)), try(Unknown))),
@@ -379,7 +377,7 @@ func rareWaitsTold() []telling {
 	rests := func(id string, d time.Duration) Candidate {
 		return Candidate{AccountID: id, Reason: Rested, Until: now.Add(d)}
 	}
-	planned := txn(PhaseDispatching, try(Prepared))
+	planned := txn(PhaseDispatching, try(Planned))
 	return []telling{
 		{"of one that nobody dispatches", scene(waits(), behind(1, waits()), elsewhere, func(s *Scene) { s.Living[0].Types = nil }),
 			"Second in its queue; the one before (one) is not bound yet: no process that runs dispatches BURN: start one that does.\n" +
@@ -544,9 +542,9 @@ func TestDetails(t *testing.T) {
 	}{
 		"third":            {scene(waits, behind(1, txn(PhaseWatching))), "2 before it", false},
 		"no sender":        {scene(waits, head), "none is registered", false},
-		"asked in vain":    {scene(txn(PhaseDispatching, try(Prepared), losses(2))), "asked twice in vain", false},
-		"asked once":       {scene(txn(PhaseDispatching, try(Prepared), losses(1))), "asked once in vain", false},
-		"not asked before": {scene(txn(PhaseDispatching, try(Prepared))), "", false},
+		"asked in vain":    {scene(txn(PhaseDispatching, try(Planned), losses(2))), "asked twice in vain", false},
+		"asked once":       {scene(txn(PhaseDispatching, try(Planned), losses(1))), "asked once in vain", false},
+		"not asked before": {scene(txn(PhaseDispatching, try(Planned))), "", false},
 		"in a ledger":      {scene(batch(PhaseDone, post(Included, over), landedBy(1), final)), "", true},
 		"in a block":       {scene(sent(), shown(FateIncluded, 1)), "1 of 2 blocks deep", true},
 		"in one's block":   {scene(sent(), shown(FateIncluded, 1, disagreed)), "the nodes do not all say so yet", false},
@@ -631,7 +629,7 @@ func trainTold() []telling {
 		{"the second that waits", next(2, member(8, FatePooled), func(s *Scene) { s.Place.Ahead = 1 }),
 			"Fourth in its queue; the first (one) waits for a block.\nQUEUE_HEAD, then BIND"},
 		{"joins what has not begun", next(2, Member{Txn: txn(PhaseDispatching)}), joins},
-		{"nothing joins what came back from its worker", next(2, Member{Txn: txn(PhaseDispatching, try(Prepared, over))}),
+		{"nothing joins what came back from its worker", next(2, Member{Txn: txn(PhaseDispatching, try(Planned, over))}),
 			"Next of its queue; one in flight (two) will not come as it was to, and nothing joins.\nBROKEN, then BIND"},
 		{"it failed itself, and those behind it do not need it", scene(txn(PhaseFailing, try(FailedIn, over)), with(atOnce),
 			with(behindIt(member(8, FatePooled)))),
@@ -644,7 +642,7 @@ func trainTold() []telling {
 		{"joins where nothing has an order", next(2, unmade(8), with(atOnce)),
 			"Next of its queue; it joins those in flight when a node has taken the last of them (two), or their worker, " +
 				"if it makes several at a time, has room for one more, unless another queue waits for a sender.\nBEHIND, then BIND"},
-		{"with its worker along with another", scene(txn(PhaseDispatching, try(Prepared, unplaced)), with(atOnce), with(made)),
+		{"with its worker along with another", scene(txn(PhaseDispatching, try(Planned, unplaced)), with(atOnce), with(made)),
 			"The worker of B62a is proving and signing attempt 1. 1 of its queue are in flight ahead of it; " +
 				"the first in no block is one.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
 		{"proved before its turn", scene(txn(PhaseDispatching, early(6)), with(atOnce), with(ready)),
@@ -654,10 +652,10 @@ func trainTold() []telling {
 			"Its sender is bound; attempt 2 is being planned.\nNOTHING, then ASK_WORKER 10:00\n" +
 				"prepared, nowhere: never sent: PROVED_AHEAD: because"},
 		{"proved, and one ahead is lost", scene(txn(PhaseDispatching, early(6)), with(atOnce), with(ready), with(
-			ahead(named("two", Member{Txn: txn(PhaseDelayed, try(Prepared, over))})))),
+			ahead(named("two", Member{Txn: txn(PhaseDelayed, try(Planned, over))})))),
 			"What is ahead of it (two) will not come as it was to: it goes back to its place, with its proof when it has one.\n" +
 				"BROKEN, then BIND\nprepared, nowhere: never sent: PROVED_AHEAD: because"},
-		{"over, and others are behind it", scene(txn(PhaseWatching, try(Prepared, over, failedBy("E")), ending(PhaseUnresolved)),
+		{"over, and others are behind it", scene(txn(PhaseWatching, try(Planned, over, failedBy("E")), ending(PhaseUnresolved)),
 			with(behindIt(again(PhaseDispatching, 5)))),
 			"Nothing of it is out, and it leaves its sender when the 1 behind it have gone back.\nBROKEN, then WATCH\n" +
 				"prepared, nowhere: never sent: E: because"},
@@ -680,16 +678,16 @@ func trainTold() []telling {
 			"Next of its queue; the queue is left alone for a while, and nothing joins those in flight.\nHELD 10:02, then BIND"},
 		{"not yet, amid", next(2, member(8, FatePooled), func(s *Scene) { s.Txn.NotBefore = now.Add(minutes(2)) }),
 			"It is not to be dispatched before 2026-11-20T10:02:00Z.\nNOT_BEFORE 10:02, then BIND 10:02"},
-		{"with its worker", scene(txn(PhaseDispatching, try(Prepared)), with(after)),
+		{"with its worker", scene(txn(PhaseDispatching, try(Planned)), with(after)),
 			"The worker of B62a is proving and signing attempt 1." + aheadOfIt +
 				"the first in no block is two.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
-		{"with its worker once more", scene(txn(PhaseDispatching, try(Prepared), deferrals(1)), with(after)),
+		{"with its worker once more", scene(txn(PhaseDispatching, try(Planned), deferrals(1)), with(after)),
 			"The worker of B62a is proving and signing attempt 1." + aheadOfIt +
 				"the first in no block is two.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
-		{"with its worker, behind one in no block", scene(txn(PhaseDispatching, try(Prepared)), with(ahead(named("one", member(6, FatePooled))))),
+		{"with its worker, behind one in no block", scene(txn(PhaseDispatching, try(Planned)), with(ahead(named("one", member(6, FatePooled))))),
 			"The worker of B62a is proving and signing attempt 1. 1 of its queue are in flight ahead of it; " +
 				"the first in no block is one.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
-		{"with its worker, while something is open, and one behind it", scene(txn(PhaseDispatching, try(Unknown), try(Prepared)),
+		{"with its worker, while something is open, and one behind it", scene(txn(PhaseDispatching, try(Unknown), try(Planned)),
 			with(behindIt(member(8, FatePooled)))),
 			"The worker of B62a is proving and signing attempt 2.\nWORKER 10:04, then SEND\nunknown, unknown: sent, and may land\n" +
 				"prepared, nowhere: its worker has it"},

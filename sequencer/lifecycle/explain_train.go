@@ -97,7 +97,7 @@ func (s *Scene) member(d said) said {
 		d.wait.Code, d.next = WaitBroken, Next{Action: StepWatch}
 	case s.Train.lost():
 		then := "and is made anew"
-		if last := t.Last(); last != nil && last.Unplaced {
+		if last := t.Last(); last != nil && (last.State == Early || last.provedAhead()) {
 			then = "with its proof when it has one"
 		}
 		return said{fmt.Sprintf("What is ahead of it (%s) will not come as it was to: "+

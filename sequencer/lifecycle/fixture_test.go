@@ -44,14 +44,14 @@ func txn(p Phase, parts ...part) *Transaction {
 }
 
 // try is a further attempt at the common nonce, at the first fee.
-func try(o Outcome, changes ...func(*Attempt)) part {
+func try(o AttemptState, changes ...func(*Attempt)) part {
 	return func(t *Transaction) {
 		n := len(t.Attempts) + 1
 		a := Attempt{
-			Number: n, Sender: payer, Nonce: nonce, Fee: 100, ValidUntil: 344, Outcome: o, Slot: 298,
+			Number: n, Sender: payer, Nonce: nonce, Fee: 100, ValidUntil: 344, State: o, Slot: 298,
 			StartedAt: now.Add(-6 * time.Minute),
 		}
-		if o != Prepared {
+		if !o.Unmade() && o != Called {
 			a.Hash = fmt.Sprint("5J", n)
 		}
 		for _, c := range changes {
@@ -61,15 +61,56 @@ func try(o Outcome, changes ...func(*Attempt)) part {
 	}
 }
 
-func over(a *Attempt)   { a.EndedAt = now.Add(-time.Minute) }
-func legacy(a *Attempt) { a.Legacy, a.ValidUntil = true, 0 }
-func block(a *Attempt)  { over(a); a.Height, a.StateHash, a.Confirmations = 190, "3N190", 2 }
+// over: its fate is told. What was planned is dropped then, and what was out followed no longer.
+func over(a *Attempt) {
+	at := now.Add(-time.Minute)
+	switch {
+	case a.Pending(), a.State == Called:
+		a.become(Dropped, at)
+	case a.Open():
+		a.become(Abandoned, at)
+	}
+	a.EndedAt = at
+}
+
+// legacy: its worker sends by itself, and was called.
+func legacy(a *Attempt) {
+	if a.Legacy, a.ValidUntil = true, 0; a.State == Planned {
+		a.State = Called
+	}
+}
+
+// failedBy: that was said of it.
+func failedBy(code string) func(*Attempt) {
+	return func(a *Attempt) {
+		a.blame(causeOf(oops(code)), oops(code))
+		switch {
+		case code == CodeNonceIgnored:
+			a.Cause = CauseNonce
+		case a.Pending():
+			a.Cause = CauseLost
+		case a.State != Dropped:
+		case code == CodeProvedAhead:
+			a.State, a.Cause = Proved, CauseEarly
+		case code == CodeRepriced:
+			a.State, a.Cause = Proved, CauseRepriced
+		case code == CodeHeld:
+			a.Cause = CauseHeld
+		case code == CodeExpired:
+			a.Cause = CauseOutdated
+		default:
+			a.Cause = CauseError
+		}
+	}
+}
+
+func block(a *Attempt) { over(a); a.Height, a.StateHash, a.Confirmations = 190, "3N190", 2 }
 
 // stalled: it was sent while the network took nothing.
-func stalled(a *Attempt) { a.Error = oops("After_slot_tx_end") }
+func stalled(a *Attempt) { failedBy("After_slot_tx_end")(a) }
 
 // turnedAway: something in front of the nodes did not let it pass.
-func turnedAway(a *Attempt) { a.Error = oops(CodeGateway) }
+func turnedAway(a *Attempt) { failedBy(CodeGateway)(a) }
 
 // othersPass: this process has sent it an hour ago, and another one since.
 func othersPass(v *View) {
@@ -87,7 +128,7 @@ func begunAgo(d time.Duration) func(*Attempt) { return func(a *Attempt) { a.Star
 func losses(n int) part {
 	return func(t *Transaction) {
 		if t.Losses = n; n > 0 && t.Last() != nil && t.Last().Pending() {
-			t.Last().Error = oops(CodeLost)
+			failedBy(CodeLost)(t.Last())
 		}
 	}
 }
@@ -212,24 +253,11 @@ func told(v *View, s Step) string {
 // shape is an attempt in short: number, outcome, whether it is planned, open or over,
 // nonce and fee.
 func shape(a *Attempt) string {
-	is := "over"
-	switch {
-	case a.Open():
-		is = "open"
-	case a.Pending():
-		is = "planned"
-	}
-	if a.Shallow {
-		is = "shallow " + is
-	}
-	if a.Unplaced {
-		is = "unplaced " + is
-	}
 	by := ""
 	if a.Legacy {
 		by = "legacy "
 	}
-	return fmt.Sprintf("%d %s%s %s %d@%d", a.Number, by, a.Outcome, is, a.Nonce, a.Fee)
+	return fmt.Sprintf("%d %s%s %d@%d", a.Number, by, a.State, a.Nonce, a.Fee)
 }
 
 func flags(t *Transaction, say func(string, ...any)) {

@@ -25,7 +25,7 @@ func KnownBy(u Use, now time.Time) Known {
 	c := &u.Command
 	return Known{Attempts: []Attempt{{
 		Sender: c.Payer, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, NodeHash: c.Hash, Slot: c.Slot,
-		Outcome: Signed, StartedAt: now, Alone: true,
+		State: Signed, StartedAt: now, Alone: true,
 	}}, Failed: u.Failed, Later: u.Later}
 }
 

@@ -25,7 +25,7 @@ func (v *View) landed() *Attempt {
 // dispatchUnderWay reports whether this process waits for a legacy worker's answer.
 func (v *View) dispatchUnderWay() bool {
 	a := v.Txn.Last()
-	return v.Txn.Phase == PhaseDispatching && a != nil && a.Legacy && a.EndedAt.IsZero() && v.Local.Marked == a.Number
+	return v.Txn.Phase == PhaseDispatching && a != nil && a.State == Called && v.Local.Marked == a.Number
 }
 
 // land makes it DONE, whatever was planned.
@@ -36,15 +36,13 @@ func (v *View) land(in *Attempt) Step {
 			switch a := &t.Attempts[i]; {
 			case a.Number == in.Number:
 				v.includedIn(a)
-			case a.Open():
-				a.Outcome, a.EndedAt = Replaced, v.Now
+			case a.Open(), a.State == Included: // and was orphaned
+				a.become(Replaced, v.Now)
 			case a.Pending():
-				a.EndedAt = v.Now
-			case a.Outcome == Included: // and was orphaned
-				a.Outcome = Replaced
+				a.become(Dropped, v.Now)
 			}
 			if a := &t.Attempts[i]; a.Sender == in.Sender && a.Nonce == in.Nonce {
-				a.Shallow = false
+				a.State = a.State.deep()
 			}
 		}
 		t.Landed, t.Reopened, t.Done = in.Number, false, doneIn(g)
@@ -74,10 +72,11 @@ func (v *View) land(in *Attempt) Step {
 // includedIn notes the block that a succeeded in.
 func (v *View) includedIn(a *Attempt) {
 	g := &v.Sighting
-	a.EndedAt, a.Error = v.Now, nil
-	a.Outcome, a.Height, a.StateHash, a.Confirmations = Included, g.Height, g.StateHash, g.Depth
+	a.become(Included, v.Now)
+	a.blame(NoCause, nil)
+	a.Height, a.StateHash, a.Confirmations = g.Height, g.StateHash, g.Depth
 	if a.Legacy && g.Nonce != a.Nonce {
-		a.Error = ignored(a, g)
+		a.blame(CauseNonce, ignored(a, g))
 	}
 	if a.NodeHash == "" || !a.Is(g.Hash) {
 		a.NodeHash = g.Hash
@@ -87,7 +86,7 @@ func (v *View) includedIn(a *Attempt) {
 // awaited reports whether the sender of t waits for what becomes of it, and has to be
 // told then where its nonces are.
 func awaited(t *Transaction) bool {
-	return t.Phase == PhaseUnresolved && t.Error != nil && t.Error.Code == CodeOutcomeUnknown
+	return t.Phase == PhaseUnresolved && t.Legacy()
 }
 
 func doneIn(g *Sighting) []byte {
@@ -102,7 +101,7 @@ func (v *View) strayed() bool {
 		return false
 	}
 	seen := g.Fate == FatePooled || g.Fate == FateIncluded || g.Fate == FateFailed
-	return seen && g.Nonce != a.Nonce && (a.Error == nil || a.Error.Code != CodeNonceIgnored)
+	return seen && g.Nonce != a.Nonce && a.Cause != CauseNonce
 }
 
 // ignored is an error of the operator's: that worker cannot be relied on. What counts
@@ -117,7 +116,7 @@ func ignored(a *Attempt, g *Sighting) *Error {
 func (v *View) noteStrayed() Step {
 	s := v.to(v.Txn.Phase, ReasonNonceIgnored)
 	a := s.Txn.Last()
-	a.Error = ignored(a, &v.Sighting)
+	a.blame(CauseNonce, ignored(a, &v.Sighting))
 	s.Txn.Error = a.Error
 	s.Aside.Code = CodeNonceIgnored
 	return s
@@ -133,9 +132,11 @@ func (v *View) over() Step {
 			switch a := &t.Attempts[i]; {
 			case a.Open():
 				v.close(a, a.Number == failed, cause)
-				a.Shallow = !settled
+				if !settled {
+					a.State = a.State.shallow()
+				}
 			case a.Pending():
-				a.EndedAt = v.Now
+				a.become(Dropped, v.Now)
 			}
 		}
 		t.Error = cause
@@ -185,7 +186,7 @@ func (v *View) over() Step {
 // others pass meanwhile: then it is the transaction's, and no second attempt would pass.
 func (v *View) barred() bool {
 	a := v.Txn.lastOut()
-	return v.stalled() && a.Error.Code == CodeGateway && v.Local.FirstSent.Before(v.Passed) && !v.Local.FirstSent.IsZero()
+	return v.stalled() && a.Cause == CauseGateway && v.Local.FirstSent.Before(v.Passed) && !v.Local.FirstSent.IsZero()
 }
 
 // stalled reports whether what has expired did so as the network took nothing, and is to go on.
@@ -198,16 +199,16 @@ func (v *View) stalled() bool {
 // block.
 func (v *View) close(a *Attempt, failed bool, cause *Error) {
 	g := &v.Sighting
-	a.Outcome, a.EndedAt = settledOutcome(g, failed), v.Now
-	if a.Outcome != FailedIn {
+	a.become(settledAs(g, failed), v.Now)
+	if a.State != FailedIn {
 		return
 	}
 	a.Height, a.StateHash, a.Confirmations = g.Height, g.StateHash, g.Depth
 	if a.NodeHash == "" {
 		a.NodeHash = g.Hash
 	}
-	if a.Error == nil || a.Error.Code != CodeNonceIgnored {
-		a.Error = cause
+	if a.Cause != CauseNonce {
+		a.blame(NoCause, cause)
 	}
 }
 
@@ -253,9 +254,9 @@ func deathCause(g *Sighting) *Error {
 	return &Error{Code: CodeExpired, Message: fmt.Sprintf("not included up to slot %d, past its last", g.TipSlot)}
 }
 
-// settledOutcome is what became of an attempt that cannot land any more; failed says
+// settledAs is the state of an attempt that cannot land any more; failed says
 // that it is the one in the block.
-func settledOutcome(g *Sighting, failed bool) Outcome {
+func settledAs(g *Sighting, failed bool) AttemptState {
 	switch {
 	case g.Fate == FateFailed && failed:
 		return FailedIn
@@ -271,7 +272,7 @@ func (v *View) ambiguous() Step {
 		return v.with(func(t *Transaction) {
 			for i := range t.Attempts {
 				if a := &t.Attempts[i]; a.Open() {
-					a.Outcome, a.EndedAt = Unknown, v.Now
+					a.become(Abandoned, v.Now)
 				}
 			}
 		}).closed(ReasonAmbiguous)
@@ -279,7 +280,7 @@ func (v *View) ambiguous() Step {
 	u := v.with(func(t *Transaction) {
 		if a := t.Attempt(t.Landed); a != nil {
 			// Its block is gone: it may land once more, and nobody knows.
-			a.Outcome, a.EndedAt = Unknown, time.Time{}
+			a.become(Unknown, v.Now)
 			t.Landed, t.Done, t.Reopened = 0, nil, false
 		}
 		t.Error = &Error{Code: CodeOutcomeUnknown,
@@ -297,8 +298,8 @@ func (v *View) unlandable() Step {
 	failed := attemptOf(v.Txn, g).Number
 	u := v.with(func(t *Transaction) {
 		for i := range t.Attempts {
-			if a := &t.Attempts[i]; a.EndedAt.IsZero() || a.Number == t.Landed {
-				a.Outcome, a.EndedAt = settledOutcome(g, a.Number == failed), v.Now
+			if a := &t.Attempts[i]; !a.Over() || a.Number == t.Landed {
+				a.become(settledAs(g, a.Number == failed), v.Now)
 			}
 		}
 		clearEnd(t)
@@ -316,7 +317,7 @@ func (v *View) undone() Step {
 	failed, cause := attemptOf(v.Txn, g).Number, deathCause(g)
 	return v.with(func(t *Transaction) {
 		for i := range t.Attempts {
-			if a := &t.Attempts[i]; a.EndedAt.IsZero() || a.Number == t.Landed {
+			if a := &t.Attempts[i]; !a.Over() || a.Number == t.Landed {
 				v.close(a, a.Number == failed, cause)
 			}
 		}
@@ -338,8 +339,9 @@ func (v *View) finalise() Step {
 	g, in := &v.Sighting, attemptOf(v.Txn, &v.Sighting).Number
 	u := v.with(func(t *Transaction) {
 		if in != t.Landed {
-			t.Attempt(t.Landed).Outcome = Replaced
-			t.Attempt(in).Outcome, t.Landed = Included, in
+			t.Attempt(t.Landed).become(Replaced, v.Now)
+			t.Attempt(in).become(Included, v.Now)
+			t.Landed = in
 		}
 		a := t.Attempt(in)
 		if a.StateHash != g.StateHash {

@@ -76,7 +76,7 @@ func (v *View) healthTold(h HealthTold) Step {
 func (v *View) answered(r Answer) Step {
 	t, a := v.Txn, v.Txn.Last()
 	if a == nil || a.Number != r.Call.Number || a.Sender != r.Sender || a.Nonce != r.Nonce ||
-		a.Outcome != Prepared || !a.EndedAt.IsZero() || a.Legacy != (r.Call.Kind == Dispatch) {
+		!a.Pending() && a.State != Called || (a.State == Called) != (r.Call.Kind == Dispatch) {
 		return v.late(r)
 	}
 	switch {
@@ -123,7 +123,8 @@ func (v *View) answered(r Answer) Step {
 		}
 		if v.unspent(a) {
 			s := v.failed(r.Error, false)
-			s.Txn.Last().Outcome = Refused
+			s.Txn.Last().become(Refused, v.Now)
+			s.Txn.Last().Cause = causeOf(r.Error)
 			return s
 		}
 	}
@@ -171,7 +172,7 @@ func (v *View) signed(r Answer) Step {
 	if v.stops() && !v.Txn.Open() {
 		return v.stopped()
 	}
-	unplaced := v.Txn.Last().Unplaced
+	unplaced := v.Txn.Last().State == Early
 	if v.behind() && !v.Txn.Open() && v.Train.lost() && !unplaced {
 		return v.yields(nil) // what it was made on will not come
 	}
@@ -202,7 +203,7 @@ func (v *View) signed(r Answer) Step {
 }
 
 func sign(a *Attempt, r Answer) {
-	a.Outcome, a.Data, a.Hash, a.Weight, a.Alone = Signed, r.Data, r.Hash, r.Weight, r.Alone != ""
+	a.State, a.Data, a.Hash, a.Weight, a.Alone = Signed, r.Data, r.Hash, r.Weight, r.Alone != ""
 }
 
 // sign keeps the bytes, of which this process knows that nobody has them.
@@ -216,7 +217,7 @@ func (s *Step) sign(r Answer) {
 func (v *View) dispatched(r Answer) Step {
 	u := v.with(func(t *Transaction) {
 		a := t.Last()
-		a.Outcome, a.Data, a.Hash = Sent, r.Data, r.Hash
+		a.State, a.Data, a.Hash = Sent, r.Data, r.Hash
 		t.Deferred = 0
 		if t.SubmittedAt.IsZero() {
 			t.SubmittedAt = v.Now
@@ -235,7 +236,8 @@ func (v *View) finished(r Answer) Step {
 	}
 	u := v.with(func(t *Transaction) {
 		a := t.Last()
-		a.Data, a.EndedAt = r.Data, v.Now
+		a.Data = r.Data
+		a.become(Dropped, v.Now)
 		t.Done, t.Deferred = r.Done, 0
 	})
 	if u.Txn.Open() {
@@ -259,8 +261,8 @@ func (v *View) hopeless(r Answer) Step {
 		s.Aside.Absolved = t.Doubted
 	case limit > 0 && r.Ill >= limit && r.Others:
 		u := v.with(func(t *Transaction) {
-			a := t.Last()
-			a.Error, a.EndedAt, t.Doubted = r.Error, v.Now, r.Sender
+			t.Last().drop(CauseError, r.Error, v.Now)
+			t.Doubted = r.Sender
 		})
 		s = u.deferred(deferral{*r.Error, Rested, v.Policy.Pause(r.Ill - limit), ByDoubt, 0})
 		s.Aside.Rest.Detail = fmt.Sprintf("its worker calls %d transactions in a row hopeless; "+
@@ -272,8 +274,7 @@ func (v *View) hopeless(r Answer) Step {
 // failed ends the latest attempt, of which nothing is out, with an error.
 func (v *View) failed(e *Error, hopeless bool) Step {
 	u := v.with(func(t *Transaction) {
-		a := t.Last()
-		a.Error, a.EndedAt = e, v.Now
+		t.Last().drop(CauseError, e, v.Now)
 		t.Error, t.Deferred = e, 0
 	})
 	u.Local.Asked = Asked{}
@@ -302,15 +303,17 @@ func (v *View) lose(e *Error, hash string) Step {
 	last := v.Txn.Losses+1 >= maxLosses
 	u := v.with(func(t *Transaction) {
 		a := t.Last()
-		a.Error, t.Error = e, e
+		a.blame(CauseLost, e)
+		t.Error = e
 		switch {
 		case legacy:
-			a.Outcome, a.Hash = Unknown, hash
+			a.State, a.Cause, a.Hash = Unknown, NoCause, hash
 			if t.SubmittedAt.IsZero() {
 				t.SubmittedAt = v.Now
 			}
 		case last:
-			a.EndedAt, t.Losses = v.Now, 0
+			a.drop(CauseError, e, v.Now)
+			t.Losses = 0
 		default:
 			t.Losses++
 		}
@@ -359,8 +362,7 @@ func (v *View) raiseAnswered(r Answer) Step {
 
 func (v *View) notRaised(e *Error) Step {
 	s := v.to(v.Txn.Phase, ReasonRaising)
-	a := s.Txn.Last()
-	a.Error, a.EndedAt = e, v.Now
+	s.Txn.Last().drop(CauseError, e, v.Now)
 	s.Local.Asked = Asked{}
 	return s
 }
@@ -389,8 +391,8 @@ func (v *View) denied(d Denied) Step {
 		// What it was built on is gone. Nothing of it has left.
 		e := &Error{Code: CodeOvertaken, Message: "an earlier transaction of its queue waits again"}
 		u := v.with(func(t *Transaction) {
-			if a := t.Last(); a != nil && a.EndedAt.IsZero() {
-				a.Error, a.EndedAt = e, v.Now
+			if a := t.Last(); a != nil && a.Pending() {
+				a.drop(CauseError, e, v.Now)
 			}
 			t.Error = e
 		})

@@ -12,7 +12,7 @@ import (
 func worldly(v *View) {
 	v.Local = Local{
 		Taken: 8, Marked: 8, Legacy: true, NoResign: true, Unsent: 8, Confirmed: 8,
-		Said:   Said{Number: 1, Outcome: Unknown},
+		Said:   Said{Number: 1, State: Unknown},
 		SentAt: clock.Add(-time.Hour), Resent: 4, LostAt: clock.Add(-time.Second), Costly: clock.Add(-time.Second),
 		FirstSent: clock.Add(-2 * time.Hour), FirstHeight: 150, ReadAt: clock,
 		Asked: Asked{
@@ -38,7 +38,7 @@ func learned(v *View, l *Local) string {
 				words = append(words, "said nothing")
 			} else if v.Local.Said != value {
 				words = append(words, fmt.Sprintf("said %d %s %q %d %v",
-					value.Number, value.Outcome, value.NodeHash, value.Slot, value.Error))
+					value.Number, value.State, value.NodeHash, value.Slot, value.Error))
 			}
 		case time.Time:
 			switch before := was.Field(i).Interface().(time.Time); {
@@ -95,7 +95,7 @@ func TestLocal(t *testing.T) {
 func localOfPlans() []sample {
 	unasked := knows(func(l *Local) { l.Asked = Asked{} })
 	costly := Denied{Why: Costly, Left: time.Hour}
-	waited := txn(PhaseDelayed, try(Prepared, over))
+	waited := txn(PhaseDelayed, try(Planned, over))
 	return []sample{
 		{"an answer is kept", txn(PhaseDispatching), learns(SenderTold{Sender: *good(), Overtaken: true}, worldly, unasked),
 			"unchanged: asked Sender Overtaken"},
@@ -103,15 +103,15 @@ func localOfPlans() []sample {
 			"unchanged: asked Sender Retries Account Landed Bytes"},
 		{"planned: nothing is known of the attempt", txn(PhaseDispatching, try(Expired, over)),
 			decides(worldly), "planning: Taken 2, Marked 0, Legacy false, NoResign false, asked Sender"},
-		{"planned with its bind, and asked for", txn(PhaseDispatching, try(Prepared)),
+		{"planned with its bind, and asked for", txn(PhaseDispatching, try(Planned)),
 			decides(worldly, knows(func(l *Local) { l.Taken = takenWithBind })), "proving: Taken 1"},
-		{"taken over, and its loss counted", txn(PhaseDispatching, try(Prepared)),
+		{"taken over, and its loss counted", txn(PhaseDispatching, try(Planned)),
 			decides(worldly), "lost: Taken 1"},
-		{"planned up to a slot that has passed: asked anew", txn(PhaseDispatching, try(Prepared, until(300))),
+		{"planned up to a slot that has passed: asked anew", txn(PhaseDispatching, try(Planned, until(300))),
 			decides(worldly), "planning: asked nothing"},
-		{"marked for a legacy worker", txn(PhaseDispatching, try(Prepared)),
+		{"marked for a legacy worker", txn(PhaseDispatching, try(Planned)),
 			decides(worldly, knows(func(l *Local) { l.Taken = 1 })), "proving: Marked 1, Confirmed 1"},
-		{"superseded: asked anew", txn(PhaseDispatching, try(Prepared, at(6))), decides(worldly), "planning: asked nothing"},
+		{"superseded: asked anew", txn(PhaseDispatching, try(Planned, at(6))), decides(worldly), "planning: asked nothing"},
 		{"the nonce that follows is used: asked anew", txn(PhaseDispatching), learns(Denied{Why: Used}, worldly),
 			"planning: asked nothing"},
 		{"deferred, something open", txn(PhaseDispatching, try(Unknown)), learns(costly, worldly),
@@ -135,8 +135,8 @@ func localOfPlans() []sample {
 }
 
 func localOfAnswers() []sample {
-	raised := func() *Transaction { return txn(PhaseWatching, try(Sent), try(Prepared, fee(150))) }
-	planned, called := txn(PhaseDispatching, try(Prepared)), txn(PhaseDispatching, try(Prepared, legacy))
+	raised := func() *Transaction { return txn(PhaseWatching, try(Sent), try(Planned, fee(150))) }
+	planned, called := txn(PhaseDispatching, try(Planned)), txn(PhaseDispatching, try(Planned, legacy))
 	lost := fault(answer(Prove, 1), FaultLost, CodeLost)
 	noCall := func(k Kind, n int) Answer { return fault(answer(k, n), FaultNoCall, "404") }
 	return []sample{
@@ -148,7 +148,7 @@ func localOfAnswers() []sample {
 			"lost: SentAt 0s, asked nothing"},
 		{"lost: asked for again", planned, learns(lost, worldly),
 			"lost: Taken 1"},
-		{"lost for the last time", txn(PhaseDispatching, try(Prepared), losses(2)), learns(lost, worldly),
+		{"lost for the last time", txn(PhaseDispatching, try(Planned), losses(2)), learns(lost, worldly),
 			"lost: asked nothing"},
 		{"an error", planned, learns(fault(answer(Prove, 1), FaultError, "400"), worldly),
 			"answered: asked nothing"},
@@ -270,7 +270,7 @@ func localOfEnds() []sample {
 		{"not landed after all", txn(PhaseDone, try(Included, block), landedBy(1), orphan),
 			decides(worldly, sees(FateExpired, 5)),
 			"settled: " + forgotten},
-		{"cancelled", txn(PhaseDispatching, try(Prepared), cancelling), decides(worldly),
+		{"cancelled", txn(PhaseDispatching, try(Planned), cancelling), decides(worldly),
 			"cancelled: said nothing"},
 	}
 }

@@ -194,11 +194,6 @@ func TooCheap(code string) bool {
 	return code == CodeEvicted || code == codeLeastFee || code == "Insufficient_replace_fee"
 }
 
-// paidTooLittle reports whether a has shown that its fee is too low.
-func (a *Attempt) paidTooLittle() bool {
-	return a.Outcome == Expired && !a.stalled() || a.Outcome == Refused && a.Error != nil && TooCheap(a.Error.Code)
-}
-
 // bid is the fee of an attempt by the market. What replaces another pays more than that, and
 // so does what follows one that paid too little, whatever the market says.
 func (v *View) bid() (uint64, Quote) {
@@ -224,7 +219,7 @@ func (v *View) owed(q *Quote) uint64 {
 // lastOut is the latest attempt that may have been out, nil if there is none.
 func (t *Transaction) lastOut() *Attempt {
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
-		if a := &t.Attempts[i]; a.Outcome != Prepared {
+		if a := &t.Attempts[i]; a.wasOut() {
 			return a
 		}
 	}
@@ -249,7 +244,7 @@ func (t *Transaction) tried() (fee uint64) {
 	}
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		refused := a.Number > open.Number && a.Sender == open.Sender && a.Nonce == open.Nonce && a.Outcome == Refused
+		refused := a.Number > open.Number && a.Sender == open.Sender && a.Nonce == open.Nonce && a.State == Refused
 		if a.Open() || refused && a.paidTooLittle() {
 			fee = max(fee, a.Fee)
 		}
@@ -305,13 +300,13 @@ func (v *View) reprice(r Answer) (Step, bool) {
 		v.Txn.Open() || v.Draining || !told || v.unsent(a) != nil || !misplaced(a.Fee, fee):
 		return Step{}, false
 	}
-	s := v.kept(r, ReasonRepricing, &Error{Code: CodeRepriced, Message: fmt.Sprintf(
+	s := v.kept(r, ReasonRepricing, CauseRepriced, &Error{Code: CodeRepriced, Message: fmt.Sprintf(
 		"it weighs %d and was supposed to weigh %d: %s MINA would put it at a wrong place, so it is signed again for %s",
 		r.Weight, a.Quote.Weight, FormatMina(a.Fee), FormatMina(fee))})
 	was := s.Txn.Last()
 	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
 		Number: was.Number + 1, Sender: was.Sender, Nonce: was.Nonce, Fee: fee, Quote: q, ValidUntil: last,
-		Slot: v.Tip.TipSlot, Base: was.Base, Outcome: Prepared, StartedAt: v.Now,
+		Slot: v.Tip.TipSlot, Base: was.Base, State: Planned, StartedAt: v.Now,
 	})
 	s.Local.Taken, s.Local.NoResign = was.Number+1, false
 	return s, true
@@ -319,11 +314,13 @@ func (v *View) reprice(r Answer) (Step, bool) {
 
 // kept ends the attempt that was signed just now and never leaves, and keeps its bytes: the
 // next one takes its proof.
-func (v *View) kept(r Answer, why Reason, e *Error) Step {
+func (v *View) kept(r Answer, why Reason, c Cause, e *Error) Step {
 	s := v.to(PhaseDispatching, why)
 	s.Txn.Losses, s.Txn.Deferred = 0, 0
 	was := s.Txn.Last()
-	was.Weight, was.Data, was.EndedAt, was.Error = r.Weight, r.Data, v.Now, e
+	was.Weight, was.Data = r.Weight, r.Data
+	was.become(Proved, v.Now)
+	was.blame(c, e)
 	s.Aside.Bytes = &BytesRead{Number: was.Number, Command: r.Signed}
 	s.Local.Asked = Asked{Sender: v.Local.Asked.Sender, Among: v.Local.Asked.Among, Bytes: s.Aside.Bytes}
 	return s
@@ -338,14 +335,14 @@ func (v *View) mayReprice() bool {
 // unsent is the attempt before a, where a is to be signed with the proof of that one.
 func (v *View) unsent(a *Attempt) *Attempt {
 	was := v.Txn.Attempt(a.Number - 1)
-	for was.droppedPlan() || was.withheld() {
+	for was != nil && was.State == Dropped && (was.Cause == NoCause || was.Cause == CauseHeld) {
 		was = v.Txn.Attempt(was.Number - 1)
 	}
 	switch {
-	case was == nil || was.Error == nil || was.Sender != a.Sender:
+	case was == nil || was.Sender != a.Sender:
 	case was.provedAhead() && v.Train.Commuting,
-		was.Error.Code == CodeRepriced && was.Nonce == a.Nonce && was.Base == a.Base,
-		was.stalled() && was.Outcome == Expired && was.Nonce == a.Nonce && was.Base == a.Base:
+		was.Cause == CauseRepriced && was.Nonce == a.Nonce && was.Base == a.Base,
+		was.stalled() && was.State == Expired && was.Nonce == a.Nonce && was.Base == a.Base:
 		return was // a proof is good for what it was made upon
 	}
 	return nil

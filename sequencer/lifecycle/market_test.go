@@ -164,8 +164,8 @@ func supposed(n int) func(*Attempt) {
 // TestBid: every way to a fee by the market.
 func TestBid(t *testing.T) {
 	t.Parallel()
-	ended := func(how Outcome, code string) *Transaction {
-		return txn(PhaseDispatching, try(how, over, func(a *Attempt) { a.Error = &Error{Code: code} }), retried(1))
+	ended := func(how AttemptState, code string) *Transaction {
+		return txn(PhaseDispatching, try(how, over, failedBy(code)), retried(1))
 	}
 	unknown := auto(3, Look{At: now.Add(-time.Hour * 24)})
 	for name, c := range map[string]struct {
@@ -191,10 +191,10 @@ func TestBid(t *testing.T) {
 		"evicted":                         {ended(Refused, "Evicted"), auto(3), 150, QuotePool},
 		"refused for its nonce":           {ended(Refused, "Invalid_nonce"), auto(3), 90, QuotePool},
 		"failed, and the word is a fee's": {ended(FailedIn, "Evicted"), auto(3), 90, QuotePool},
-		"expired, and planned since": {txn(PhaseDispatching, try(Expired, over), try(Prepared, over, fee(150)), retried(1),
+		"expired, and planned since": {txn(PhaseDispatching, try(Expired, over), try(Planned, over, fee(150)), retried(1),
 			losses(1)), auto(3), 150, QuotePool},
 		"expired, and signed for nothing since": {txn(PhaseDispatching, try(Expired, over),
-			try(Prepared, over, fee(150), failedBy(CodeRepriced)), retried(1)), auto(3), 150, QuotePool},
+			try(Planned, over, fee(150), failedBy(CodeRepriced)), retried(1)), auto(3), 150, QuotePool},
 		"something open": {txn(PhaseDispatching, try(Unknown)), auto(3), 102, QuotePool},
 		"open, and one refused there for its fee": {txn(PhaseDispatching, try(Unknown), try(Refused, over, fee(180),
 			failedBy("Insufficient_fee")), retried(1)), auto(3), 270, QuotePool},
@@ -205,9 +205,9 @@ func TestBid(t *testing.T) {
 			QuotePool},
 		"signed, and weighs least": {txn(PhaseDispatching, try(Refused, over, weighing(1)), retried(1)),
 			auto(3), 50, QuoteFloor},
-		"no worker took the last on": {txn(PhaseDispatching, try(Prepared, over, fee(200)), retried(1), deferrals(1)),
+		"no worker took the last on": {txn(PhaseDispatching, try(Planned, over, fee(200)), retried(1), deferrals(1)),
 			auto(3), 90, QuotePool},
-		"of what was signed at first": {txn(PhaseDispatching, try(Refused, over, weighing(2)), try(Prepared, over),
+		"of what was signed at first": {txn(PhaseDispatching, try(Refused, over, weighing(2)), try(Planned, over),
 			retried(1)), auto(3), 60, QuotePool},
 	} {
 		got, quote := view(c.in, c.by).fee()
@@ -240,11 +240,11 @@ func TestReprice(t *testing.T) {
 	made.Signed, made.Hash, made.Data = []byte("bytes"), "5J1", []byte(`{"a":1}`)
 	// 90 were planned for a weight of 3.
 	plan := func(parts ...part) *Transaction {
-		return txn(PhaseDispatching, append([]part{try(Prepared, fee(90), supposed(3)), losses(1), deferrals(1)},
+		return txn(PhaseDispatching, append([]part{try(Planned, fee(90), supposed(3)), losses(1), deferrals(1)},
 			parts...)...)
 	}
-	const again = "repricing; DISPATCHING, BLOCKED; 1 prepared over 7@90; 2 prepared planned 7@%d; keep bytes of 1"
-	sent := "answered; REVISION, INCLUSION; 1 signed open 7@90; keep bytes of 1; confirm"
+	const again = "repricing; DISPATCHING, BLOCKED; 1 proved 7@90; 2 planned 7@%d; keep bytes of 1"
+	sent := "answered; REVISION, INCLUSION; 1 signed 7@90; keep bytes of 1; confirm"
 	for name, c := range map[string]struct {
 		in     *Transaction
 		weight int
@@ -257,9 +257,9 @@ func TestReprice(t *testing.T) {
 		"at the same place":       {plan(), 1, []change{auto(3, Look{At: now})}, fmt.Sprintf(again, 50)},
 		"a little dearer":         {plan(), 4, []change{auto(3, Look{At: now, Ranks: []uint64{0, 17}})}, sent},
 		"not signed, as it seems": {plan(), 0, []change{auto(3)}, sent},
-		"planned by no market":    {txn(PhaseDispatching, try(Prepared, fee(90))), 5, []change{auto(3)}, sent},
+		"planned by no market":    {txn(PhaseDispatching, try(Planned, fee(90))), 5, []change{auto(3)}, sent},
 		"supposed to weigh least": {
-			txn(PhaseDispatching, try(Prepared, fee(90), supposed(1))), 5, []change{auto(3)}, fmt.Sprintf(again, 150),
+			txn(PhaseDispatching, try(Planned, fee(90), supposed(1))), 5, []change{auto(3)}, fmt.Sprintf(again, 150),
 		},
 		"by no market":     {plan(), 5, nil, sent},
 		"nobody knows":     {plan(), 5, []change{auto(3, Look{At: now.Add(-24 * time.Hour)})}, sent},
@@ -281,7 +281,7 @@ func TestReprice(t *testing.T) {
 	if is := Learn(view(behind, auto(3)), r).Txn.Last(); is.Number != 2 || is.Base != "digest" {
 		t.Errorf("it is signed again upon other than what it was made upon: %+v", is)
 	}
-	expired := txn(PhaseDispatching, try(Expired, over, fee(180)), try(Prepared, fee(270), supposed(3)), retried(1))
+	expired := txn(PhaseDispatching, try(Expired, over, fee(180)), try(Planned, fee(270), supposed(3)), retried(1))
 	second := r
 	second.Call.Number = 2
 	if s := Learn(view(expired, auto(3)), second); s.Reason == ReasonRepricing {
@@ -310,7 +310,7 @@ func TestReprice(t *testing.T) {
 // that it has: its worker is asked once more for what it has made.
 func TestRepriceTooCostly(t *testing.T) {
 	t.Parallel()
-	v := view(txn(PhaseDispatching, try(Prepared, fee(90), supposed(3))), auto(3))
+	v := view(txn(PhaseDispatching, try(Planned, fee(90), supposed(3))), auto(3))
 	s := Learn(v, Denied{Why: Costly, Spent: 100, Left: time.Hour})
 	if s.Txn != nil || s.Local.Costly != clock.Add(stopRest) {
 		t.Fatalf("refused: %s %+v", told(v, s), s.Local)
@@ -321,7 +321,7 @@ func TestRepriceTooCostly(t *testing.T) {
 	}
 	r := answer(Prove, 1)
 	r.Signed, r.Weight = []byte("bytes"), 5
-	const want = "answered; REVISION, INCLUSION; 1 signed open 7@90; keep bytes of 1; confirm"
+	const want = "answered; REVISION, INCLUSION; 1 signed 7@90; keep bytes of 1; confirm"
 	if got := told(v, Learn(v, r)); got != want {
 		t.Errorf("made again: %s, want %s", got, want)
 	}
@@ -336,9 +336,9 @@ func TestRepriceTooCostly(t *testing.T) {
 func TestResigned(t *testing.T) {
 	t.Parallel()
 	again := func(parts ...part) *Transaction {
-		parts = append([]part{try(Prepared, over, fee(90), supposed(3), weighing(5), failedBy(CodeRepriced),
+		parts = append([]part{try(Planned, over, fee(90), supposed(3), weighing(5), failedBy(CodeRepriced),
 			answering(`{"a":1}`)),
-			try(Prepared, fee(150), supposed(5))}, parts...)
+			try(Planned, fee(150), supposed(5))}, parts...)
 		return txn(PhaseDispatching, parts...)
 	}
 	bytesOf := func(n int) change {
@@ -374,7 +374,7 @@ func TestResigned(t *testing.T) {
 	signed.Signed, signed.Weight = []byte("bytes"), 7 // as its worker says now
 	v := view(again(), auto(3))
 	s := Learn(v, signed)
-	const want = "answered; REVISION, INCLUSION; 1 prepared over 7@90; 2 signed open 7@150; keep bytes of 2; confirm"
+	const want = "answered; REVISION, INCLUSION; 1 proved 7@90; 2 signed 7@150; keep bytes of 2; confirm"
 	if got := told(v, s); got != want || string(s.Txn.Last().Data) != `{"a":1}` || s.Txn.Last().Weight != 7 {
 		t.Errorf("signed again: %s %+v\nwant %s", got, s.Txn.Last(), want)
 	}
@@ -404,12 +404,12 @@ func TestRaiseByMarket(t *testing.T) {
 	}{
 		"pays enough": {90, auto(8), left},
 		"pays too little": {89, auto(8),
-			"raising; REVISION, WAITING_INCLUSION; 1 pooled open 7@89; 2 prepared planned 7@90"},
+			"raising; REVISION, WAITING_INCLUSION; 1 pooled 7@89; 2 planned 7@90"},
 		"as much as it may": {300, auto(8, Look{At: now, Ranks: []uint64{0, 1000}}), "pool; look in 10m0s"},
 		"little by little": {298, auto(8, Look{At: now, Ranks: []uint64{0, 99}}),
-			"raising; REVISION, WAITING_INCLUSION; 1 pooled open 7@298; 2 prepared planned 7@300"},
+			"raising; REVISION, WAITING_INCLUSION; 1 pooled 7@298; 2 planned 7@300"},
 		"nobody knows": {100, auto(8, Look{At: now.Add(-24 * time.Hour)}),
-			"raising; REVISION, WAITING_INCLUSION; 1 pooled open 7@100; 2 prepared planned 7@150"},
+			"raising; REVISION, WAITING_INCLUSION; 1 pooled 7@100; 2 planned 7@150"},
 	} {
 		v := view(waits(c.paid), sees(FatePooled, 0), long, c.by)
 		if got := told(v, Decide(v)); got != c.want {

@@ -29,7 +29,7 @@ func Ask(v *View, o Order) (Step, error) {
 		}
 		s = v.with(func(t *Transaction) {
 			if a := t.FirstOpen(); a != nil {
-				a.EndedAt = v.Now
+				a.letGo(v.Now)
 			}
 			clearEnd(t)
 			t.Retries = 0
@@ -86,12 +86,12 @@ func (v *View) ordered(hash string) Step {
 		for i := range t.Attempts {
 			switch b := &t.Attempts[i]; {
 			case b.Number == a.Number:
-				b.Outcome, b.EndedAt = Included, v.Now
+				b.become(Included, v.Now)
 				if b.Hash != hash {
 					b.NodeHash = hash
 				}
 			case b.Open():
-				b.Outcome, b.EndedAt = Replaced, v.Now
+				b.become(Replaced, v.Now)
 			}
 		}
 		t.deepen()
@@ -111,9 +111,9 @@ func (v *View) dead() Step {
 		for i := range t.Attempts {
 			switch a := &t.Attempts[i]; {
 			case a.Open():
-				a.Outcome, a.EndedAt = Expired, v.Now
+				a.become(Expired, v.Now)
 			case a.Pending():
-				a.EndedAt = v.Now
+				a.become(Dropped, v.Now)
 			}
 		}
 	})
@@ -125,7 +125,7 @@ func (v *View) dead() Step {
 
 // stood is what t was DONE by before another command of it was found, nil if it was not.
 func (t *Transaction) stood() *Attempt {
-	return t.Attempt(1 + slices.IndexFunc(t.Attempts, func(a Attempt) bool { return a.Outcome == Included }))
+	return t.Attempt(1 + slices.IndexFunc(t.Attempts, func(a Attempt) bool { return a.State == Included }))
 }
 
 // closed goes on where nothing is open any more, and nothing has landed.

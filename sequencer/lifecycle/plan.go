@@ -21,7 +21,7 @@ func (v *View) plan() Step {
 	}
 	fee, quote := v.fee()
 	a := Attempt{
-		Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: fee, Quote: quote, Outcome: Prepared,
+		Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: fee, Quote: quote, State: Planned,
 		ValidUntil: last, Slot: v.Tip.TipSlot, StartedAt: v.Now,
 	}
 	follows, open := false, t.FirstOpen()
@@ -48,7 +48,7 @@ func (v *View) plan() Step {
 		case t.Last().provedAhead():
 			return v.wait(ReasonBehind)
 		default:
-			a.Nonce, a.Unplaced = v.Train.supposed(), true
+			a.Nonce, a.State = v.Train.supposed(), Early
 		}
 		follows = true
 	default:
@@ -61,7 +61,7 @@ func (v *View) plan() Step {
 	s := v.to(PhaseDispatching, ReasonPlanning)
 	s.Txn.Attempts = append(s.Txn.Attempts, a)
 	s.Local.Taken, s.Local.Marked, s.Local.Legacy, s.Local.NoResign = a.Number, 0, false, false
-	if follows && !a.Unplaced {
+	if follows && a.State != Early {
 		s.Aside.Follows = &a.Nonce
 	}
 	// What has its nonce already takes none back from those that were planned behind it.
@@ -175,9 +175,8 @@ func (v *View) ladder() uint64 {
 	switch {
 	case last == nil, t.Retries == 0 && !t.Open():
 		return min(v.Policy.Fee, v.feeMax())
-	case last.provedAhead(), last.withheld(), last.lapsed(), last.stalled(),
-		t.Deferred > 0 && (last.Outcome == Prepared && !last.EndedAt.IsZero() ||
-			last.Outcome == Refused && !last.paidTooLittle()),
+	case last.provedAhead(), last.Cause == CauseHeld, last.Cause == CauseOutdated, last.stalled(),
+		t.Deferred > 0 && (last.State == Dropped || last.State == Proved || last.State == Refused && !last.paidTooLittle()),
 		v.Policy.BumpOnPrice && !t.Open() && !last.paidTooLittle():
 		return min(last.Fee, v.feeMax()) // that was no try, or its fee was not at fault
 	}
@@ -208,9 +207,9 @@ func (v *View) deferred(d deferral) Step {
 	u := v.with(func(t *Transaction) {
 		a := t.Last()
 		switch {
-		case a == nil || a.Outcome != Prepared || !a.EndedAt.IsZero():
-		case a.Legacy || a.Lost() || v.Local.Taken == 0:
-			a.Error, a.EndedAt = &d.Error, v.Now
+		case a == nil || !a.Pending() && a.State != Called:
+		case a.State == Called || a.Lost() || v.Local.Taken == 0:
+			a.drop(CauseError, &d.Error, v.Now)
 		default:
 			t.Attempts = t.Attempts[:len(t.Attempts)-1]
 		}

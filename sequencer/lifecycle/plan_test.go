@@ -52,12 +52,12 @@ func TestPlannedFee(t *testing.T) {
 		"at the cap":                   {txn(PhaseDispatching, try(Expired, over, fee(300)), retried(9)), 300},
 		"something open":               {txn(PhaseDispatching, try(Unknown)), 150},
 		"a person's retry":             {txn(PhaseDispatching, try(Expired, over, fee(300))), 100},
-		"no worker took the last on": {txn(PhaseDispatching, try(Prepared, over, fee(150)), retried(1),
+		"no worker took the last on": {txn(PhaseDispatching, try(Planned, over, fee(150)), retried(1),
 			deferrals(1)), 150},
-		"the worker of the last failed":  {txn(PhaseDispatching, try(Prepared, over, fee(150), failedBy("E")), retried(1)), 225},
-		"the last was taken back":        {txn(PhaseDispatching, try(Prepared, over, fee(150), failedBy(CodeHeld)), retried(1)), 150},
-		"none of them above a lower cap": {txn(PhaseDispatching, try(Prepared, over, fee(500), failedBy(CodeHeld)), retried(1)), 300},
-		"the last was dropped":           {txn(PhaseDispatching, try(Prepared, over, fee(150)), retried(1)), 225},
+		"the worker of the last failed":  {txn(PhaseDispatching, try(Planned, over, fee(150), failedBy("E")), retried(1)), 225},
+		"the last was taken back":        {txn(PhaseDispatching, try(Planned, over, fee(150), failedBy(CodeHeld)), retried(1)), 150},
+		"none of them above a lower cap": {txn(PhaseDispatching, try(Planned, over, fee(500), failedBy(CodeHeld)), retried(1)), 300},
+		"the last was dropped":           {txn(PhaseDispatching, try(Planned, over, fee(150)), retried(1)), 225},
 		"deferred after what was in a block": {txn(PhaseDispatching, try(FailedIn, over, fee(150)), retried(1),
 			deferrals(1)), 225},
 		"of more than were kept, the last pays": {txn(PhaseDispatching, try(Expired, over, fee(300)), try(Expired, over),
@@ -72,12 +72,12 @@ func TestPlannedFee(t *testing.T) {
 		in   *Transaction
 		want uint64
 	}{
-		"its worker failed":      {txn(PhaseDispatching, try(Prepared, over, fee(150), failedBy("E")), retried(1)), 150},
+		"its worker failed":      {txn(PhaseDispatching, try(Planned, over, fee(150), failedBy("E")), retried(1)), 150},
 		"it failed in its block": {txn(PhaseDispatching, try(FailedIn, over, fee(150)), retried(1)), 150},
 		"its proof was refused":  {txn(PhaseDispatching, try(Refused, over, fee(150), failedBy("Invalid_proof")), retried(1)), 150},
 		"its fee was":            {txn(PhaseDispatching, try(Refused, over, fee(150), failedBy(codeLeastFee)), retried(1)), 225},
 		"it expired":             {txn(PhaseDispatching, try(Expired, over, fee(150)), retried(1)), 225},
-		"something open":         {txn(PhaseDispatching, try(Unknown), try(Prepared, over), retried(1)), 150},
+		"something open":         {txn(PhaseDispatching, try(Unknown), try(Planned, over), retried(1)), 150},
 	} {
 		if got, _ := view(c.in, onPrice).fee(); got != c.want {
 			t.Errorf("by the price, %s: %d, want %d", name, got, c.want)
@@ -91,10 +91,10 @@ func TestPlannedTooDear(t *testing.T) {
 	t.Parallel()
 	anew := knows(func(l *Local) { l.Taken = 0 })
 	for most, want := range map[uint64]string{
-		250: "planning; DISPATCHING, BLOCKED; 1 prepared over 7@250", 251: "proving; prove 1",
+		250: "planning; DISPATCHING, BLOCKED; 1 dropped 7@250", 251: "proving; prove 1",
 	} {
 		lowered := func(v *View) { v.Policy.FeeMax = most - 1 }
-		in := txn(PhaseDispatching, try(Prepared, fee(250)))
+		in := txn(PhaseDispatching, try(Planned, fee(250)))
 		s := Decide(view(in, asked(good()), anew, lowered))
 		if s.Txn == nil || s.Txn.Losses > 0 != (most == 251) {
 			t.Errorf("%d: %+v, want %s", most, s, want)
@@ -105,7 +105,7 @@ func TestPlannedTooDear(t *testing.T) {
 			t.Errorf("%d: ended with %+v", most, a.Error)
 		}
 	}
-	raise := txn(PhaseWatching, try(Sent), try(Prepared, fee(250)))
+	raise := txn(PhaseWatching, try(Sent), try(Planned, fee(250)))
 	for most, want := range map[uint64]bool{249: false, 250: true} {
 		s := Decide(view(raise, sees(FatePooled, 0), func(v *View) { v.Policy.FeeMax = most }))
 		if goesOn := s.Txn == nil; goesOn != want {
@@ -117,12 +117,12 @@ func TestPlannedTooDear(t *testing.T) {
 // TestPlannedTooLate: what was planned for a time that is over is told so, for it has cost nothing.
 func TestPlannedTooLate(t *testing.T) {
 	t.Parallel()
-	s := Decide(view(txn(PhaseDispatching, try(Prepared, until(300))), asked(good()),
+	s := Decide(view(txn(PhaseDispatching, try(Planned, until(300))), asked(good()),
 		knows(func(l *Local) { l.Taken = 0 })))
 	if s.Txn == nil {
 		t.Fatalf("%+v", s)
 	}
-	if a := s.Txn.Last(); a.EndedAt.IsZero() || a.Error == nil || a.Error.Code != CodeExpired || !a.lapsed() {
+	if a := s.Txn.Last(); a.EndedAt.IsZero() || a.Error == nil || a.Error.Code != CodeExpired || a.Cause != CauseOutdated {
 		t.Errorf("%+v", a)
 	}
 }
@@ -145,9 +145,9 @@ func TestYields(t *testing.T) {
 		in   *Transaction
 		want string
 	}{
-		"planned":              {txn(PhaseDispatching, try(Prepared)), "E"},
-		"it has its error":     {txn(PhaseDispatching, try(Prepared, over, failedBy("F"))), "F"},
-		"a worker may send it": {txn(PhaseDispatching, try(Prepared, legacy)), ""},
+		"planned":              {txn(PhaseDispatching, try(Planned)), "E"},
+		"it has its error":     {txn(PhaseDispatching, try(Planned, over, failedBy("F"))), "F"},
+		"a worker may send it": {txn(PhaseDispatching, try(Planned, legacy)), ""},
 		"it was sent":          {txn(PhaseDispatching, try(Refused, over)), ""},
 	} {
 		s, got := view(c.in).yields(oops("E")), ""
@@ -180,15 +180,15 @@ func TestAmong(t *testing.T) {
 // that were dropped.
 func TestUnsent(t *testing.T) {
 	t.Parallel()
-	ahead := func(a *Attempt) { over(a); a.Error = oops(CodeProvedAhead) }
+	ahead := func(a *Attempt) { over(a); failedBy(CodeProvedAhead)(a) }
 	for name, c := range map[string]struct {
 		in   *Transaction
 		want int
 	}{
-		"directly":           {txn(PhaseDispatching, try(Prepared, ahead), try(Prepared)), 1},
-		"past a plan":        {txn(PhaseDispatching, try(Prepared, ahead), try(Prepared, over), try(Prepared)), 1},
-		"past two":           {txn(PhaseDispatching, try(Prepared, ahead), try(Prepared, over), try(Prepared, over), try(Prepared)), 1},
-		"not past a failure": {txn(PhaseDispatching, try(Prepared, ahead), try(Prepared, over, failedBy("E")), try(Prepared)), 0},
+		"directly":           {txn(PhaseDispatching, try(Planned, ahead), try(Planned)), 1},
+		"past a plan":        {txn(PhaseDispatching, try(Planned, ahead), try(Planned, over), try(Planned)), 1},
+		"past two":           {txn(PhaseDispatching, try(Planned, ahead), try(Planned, over), try(Planned, over), try(Planned)), 1},
+		"not past a failure": {txn(PhaseDispatching, try(Planned, ahead), try(Planned, over, failedBy("E")), try(Planned)), 0},
 	} {
 		v, got := view(c.in), 0
 		v.Train.Commuting = true
@@ -204,7 +204,7 @@ func TestUnsent(t *testing.T) {
 // TestOutlived: what goes on to be watched is asked about anew.
 func TestOutlived(t *testing.T) {
 	t.Parallel()
-	s := view(txn(PhaseDispatching, try(Sent), try(Prepared)), worldly).outlived()
+	s := view(txn(PhaseDispatching, try(Sent), try(Planned)), worldly).outlived()
 	if s.Txn.Phase != PhaseWatching || s.Txn.Ending != PhaseWaiting || s.Local.Asked != (Asked{}) ||
 		s.Txn.Last().Pending() {
 		t.Errorf("%+v, %+v", s.Txn, s.Local)
@@ -411,8 +411,8 @@ func TestCost(t *testing.T) {
 		want uint64
 	}{
 		"nothing":                  {txn(PhaseWaiting), 0},
-		"planned":                  {txn(PhaseDispatching, try(Prepared)), 100},
-		"never sent":               {txn(PhaseFailing, try(Prepared, over)), 0},
+		"planned":                  {txn(PhaseDispatching, try(Planned)), 100},
+		"never sent":               {txn(PhaseFailing, try(Planned, over)), 0},
 		"one nonce":                {txn(PhaseWatching, try(Sent), try(Signed, fee(150))), 150},
 		"one nonce, dearest first": {txn(PhaseWatching, try(Sent, fee(150)), try(Signed)), 150},
 		"failed, then again":       {txn(PhaseWatching, try(FailedIn, block), try(Sent, at(8), fee(150))), 250},

@@ -171,7 +171,7 @@ func (c *checker) change(v *View, s *Step) {
 	case (a.Phase == PhaseSent || a.Phase == PhaseWatching) && !open && a.Ending == "" &&
 		!v.with(func(t *Transaction) { *t = *a }).stops():
 		c.wrong(v, s, "waits for a block, and nothing is open")
-	case a.Landed != 0 && (a.Phase != PhaseDone || a.Attempt(a.Landed) == nil || a.Attempt(a.Landed).Outcome != Included):
+	case a.Landed != 0 && (a.Phase != PhaseDone || a.Attempt(a.Landed) == nil || a.Attempt(a.Landed).State != Included):
 		c.wrong(v, s, "landed by an attempt that is not in a block")
 	case a.Ending != "" && a.Phase != PhaseWatching && a.Phase != b.Phase &&
 		(a.Phase != PhaseWaiting || a.Ending != PhaseFailing || b.Phase != PhaseFailing):
@@ -198,7 +198,7 @@ func (c *checker) change(v *View, s *Step) {
 	if m.Confirm != (leaves || stops) {
 		c.wrong(v, s, "confirmed %t, may leave %t, stops its sender %t", m.Confirm, leaves, stops)
 	}
-	if m.InOrder != (leaves && a.Phase.Bound() && !b.Open() && !a.FirstOpen().Shallow) {
+	if m.InOrder != (leaves && a.Phase.Bound() && !b.Open() && a.FirstOpen().State != Resurfaced) {
 		c.wrong(v, s, "the order of the queue is looked at: %t", m.InOrder)
 	}
 	if m.Keep != a.Watched() {
@@ -226,9 +226,9 @@ func (c *checker) numbers(v *View, s *Step) {
 			if o.Sender != n.Sender || o.Nonce != n.Nonce || o.Fee != n.Fee || o.Hash != "" && o.Hash != n.Hash {
 				c.wrong(v, s, "attempt %d was altered", i+1)
 			}
-			again := s.Reason == ReasonAmbiguous && i+1 == b.Landed || s.Reason == ReasonResending && o.Outcome == Refused ||
-				o.Shallow
-			if !o.EndedAt.IsZero() && n.EndedAt.IsZero() && !again {
+			again := s.Reason == ReasonAmbiguous && i+1 == b.Landed || s.Reason == ReasonResending && o.State == Refused ||
+				o.Shallow()
+			if o.Over() && !n.Over() && !again {
 				c.wrong(v, s, "attempt %d is open again", i+1)
 			}
 		}
@@ -316,7 +316,7 @@ func (c *checker) depths(v *View, s *Step) {
 	landed := g.Fate == FateIncluded && g.Agreed && g.Depth >= v.Policy.Confirmations
 	switch {
 	case s.Aside.Person: // has the last word
-	case b.Ending == PhaseDone && a.Reopened && b.Landed == 0 && a.Landed > 0 && b.Attempt(a.Landed).Outcome == Included:
+	case b.Ending == PhaseDone && a.Reopened && b.Landed == 0 && a.Landed > 0 && b.Attempt(a.Landed).State == Included:
 		// It was DONE by that before, and is looked for again.
 	case a.Landed != 0 && (b.Landed == 0 || b.Reopened && !a.Reopened) && !landed:
 		c.wrong(v, s, "DONE, and not confirmed")
@@ -325,12 +325,12 @@ func (c *checker) depths(v *View, s *Step) {
 	}
 	for i := range b.Attempts {
 		o := &b.Attempts[i]
-		may := o.Number == b.Landed && b.FinalAt.IsZero() || o.Open() && o.Outcome != Prepared
+		may := o.Number == b.Landed && b.FinalAt.IsZero() || o.Open() && o.State != Called
 		if !may || s.Aside.Person || s.Reason == ReasonAmbiguous || landed && a.Landed != 0 {
 			continue
 		}
-		if n := a.Attempt(o.Number); (n == nil || !n.Open() && n.Number != a.Landed && n.Outcome != Refused) && !settled &&
-			(n == nil || !n.Shallow || !v.ends()) {
+		if n := a.Attempt(o.Number); (n == nil || !n.Open() && n.Number != a.Landed && n.State != Refused) && !settled &&
+			(n == nil || !n.Shallow() || !v.ends()) {
 			c.wrong(v, s, "attempt %d is given up before SETTLE_DEPTH", o.Number)
 		}
 	}

@@ -70,7 +70,7 @@ func TestShown(t *testing.T) {
 		hash, data string
 	}{
 		"nothing":                    {txn(PhaseWaiting), "", "posted"},
-		"planned":                    {txn(PhaseDispatching, try(Prepared)), "", "posted"},
+		"planned":                    {txn(PhaseDispatching, try(Planned)), "", "posted"},
 		"one":                        {txn(PhaseSent, try(Signed, data("x"))), "5J1", "posted"},
 		"the node's":                 {txn(PhaseSent, try(Signed, node)), "5Jnode", "posted"},
 		"the latest":                 {txn(PhaseSent, try(Sent), try(Sent)), "5J2", "posted"},
@@ -89,7 +89,7 @@ func TestShown(t *testing.T) {
 func TestSpent(t *testing.T) {
 	t.Parallel()
 	for _, o := range outcomes {
-		if a := (Attempt{Outcome: o}); a.Spent() != (o == Included || o == FailedIn) {
+		if a := (Attempt{State: o}); a.Spent() != (o.Outcome() == "included" || o.Outcome() == "failed" && o != Invalid) {
 			t.Errorf("%s: spent %t", o, a.Spent())
 		}
 	}
@@ -127,12 +127,12 @@ func TestWatchOf(t *testing.T) {
 		return &Watch{Payer: payer, Nonce: nonce, Memo: "m", Since: since, ValidUntil: until, Hashes: hashes}
 	}
 	sends := func(w *Watch, found bool) *Watch { w.Legacy, w.Found, w.ValidUntil = true, found, 0; return w }
-	gone := func(a *Attempt) { a.EndedAt = time.Time{} }
+	gone := func(a *Attempt) { a.become(Unknown, now) }
 	for name, c := range map[string]struct {
 		in   *Transaction
 		want *Watch
 	}{
-		"nothing open": {txn(PhaseFailing, try(Expired, over), try(Prepared)), nil},
+		"nothing open": {txn(PhaseFailing, try(Expired, over), try(Planned)), nil},
 		"one":          {txn(PhaseSent, try(Signed)), watch(298, 344, "5J1")},
 		"all that share the nonce": {txn(PhaseWatching, try(Sent, slot(310), named("5Jn")),
 			try(Unknown, slot(290), named("5J1"))),
@@ -144,13 +144,13 @@ func TestWatchOf(t *testing.T) {
 			try(Included, block), landedBy(2)),
 			watch(290, 344, "5J1", "5J2")},
 		"not what was refused, or never left": {
-			txn(PhaseDone, try(Refused, over, slot(280)), try(Included, block), try(Prepared, over, slot(310)), landedBy(2)),
+			txn(PhaseDone, try(Refused, over, slot(280)), try(Included, block), try(Planned, over, slot(310)), landedBy(2)),
 			watch(298, 344, "5J2")},
 		"not at another nonce": {txn(PhaseDone, try(Replaced, over, at(6), slot(280)), try(Included, block), landedBy(2)),
 			watch(298, 344, "5J2")},
 		"not of another sender": {txn(PhaseDone, try(Replaced, over, other, slot(280)), try(Included, block), landedBy(2)),
 			watch(298, 344, "5J2")},
-		"failed in a shallow block": {txn(PhaseDispatching, try(FailedIn, shallow), try(Prepared)), watch(298, 344, "5J1")},
+		"failed in a shallow block": {txn(PhaseDispatching, try(FailedIn, shallow), try(Planned)), watch(298, 344, "5J1")},
 		"landed, and shallow elsewhere": {txn(PhaseDone, try(FailedIn, shallow, at(6), slot(280)), try(Included, block),
 			landedBy(2)), watch(298, 344, "5J2")},
 		"open, and shallow elsewhere": {txn(PhaseWatching, try(FailedIn, shallow, at(6), slot(280)), try(Sent)),
@@ -194,8 +194,8 @@ func TestWatchOfAny(t *testing.T) {
 		landed := txn.Attempt(txn.Landed)
 		for i := range txn.Attempts {
 			a := &txn.Attempts[i]
-			left := a.Outcome != Prepared && a.Outcome != Refused
-			beside := a.Outcome == Refused && slices.ContainsFunc(txn.Attempts, func(o Attempt) bool {
+			left := !a.State.Unmade() && a.State != Refused
+			beside := a.State == Refused && slices.ContainsFunc(txn.Attempts, func(o Attempt) bool {
 				return o.Open() && o.Sender == a.Sender && o.Nonce == a.Nonce
 			})
 			if !a.Open() && !beside && (landed == nil || a.Sender != landed.Sender || a.Nonce != landed.Nonce || !left) {
@@ -232,14 +232,13 @@ func placed(r *rand.Rand) *Transaction {
 	}
 	if n := 1 + r.IntN(len(t.Attempts)); r.IntN(2) == 0 {
 		t.Phase, t.Landed = PhaseDone, n
-		t.Attempt(n).Outcome = Included
+		t.Attempt(n).State = Included
 	} else {
 		open := t.Attempt(n)
 		for i := range t.Attempts {
 			a := &t.Attempts[i]
-			if a.Sender == open.Sender && a.Nonce == open.Nonce && !slices.Contains(settledOutcomes, a.Outcome) &&
-				a.Outcome != Prepared {
-				a.EndedAt = time.Time{}
+			if a.Sender == open.Sender && a.Nonce == open.Nonce && a.State == Abandoned {
+				a.become(Sent, now)
 			}
 		}
 	}
@@ -257,7 +256,7 @@ func TestAttemptOf(t *testing.T) {
 	}{
 		"the first":                   {txn(PhaseWatching, try(Sent), try(Sent)), "5J1", 1},
 		"of what is over":             {txn(PhaseWatching, try(Replaced, over), try(Sent)), "5J1", 1},
-		"news":                        {txn(PhaseWatching, try(Sent), try(Sent), try(Prepared)), "5Jnews", 2},
+		"news":                        {txn(PhaseWatching, try(Sent), try(Sent), try(Planned)), "5Jnews", 2},
 		"news of what has landed":     {txn(PhaseDone, try(Included, block), try(Replaced, over), landedBy(1)), "5Jnews", 1},
 		"news, and nothing can be it": {txn(PhaseFailed, try(Expired, over)), "5Jnews", 0},
 	} {
@@ -364,11 +363,11 @@ func TestEffects(t *testing.T) {
 			Moves{Attempt: 1, Last: true, Trusts: true, Remove: Never}},
 		"a person says so": {gone(PhaseUnresolved), txn(PhaseFailed, try(Expired, block, legacy)), &Aside{Person: true},
 			Moves{Attempt: 1, Trusts: true, Falls: payer, Remove: Never}},
-		"a plan opens nothing": {txn(PhaseDispatching), txn(PhaseDispatching, try(Prepared)), nil,
+		"a plan opens nothing": {txn(PhaseDispatching), txn(PhaseDispatching, try(Planned)), nil,
 			Moves{Attempt: 1, Remove: Never}},
 		"a new one is open": {txn(PhaseWatching), watching, nil,
 			Moves{Attempt: 1, Confirm: true, InOrder: true, Remove: Never}},
-		"one more is open": {txn(PhaseWatching, try(Sent), try(Prepared)), txn(PhaseWatching, try(Sent), try(Signed)), nil,
+		"one more is open": {txn(PhaseWatching, try(Sent), try(Planned)), txn(PhaseWatching, try(Sent), try(Signed)), nil,
 			Moves{Attempt: 2, Confirm: true, Remove: Never}},
 		"open again, while DONE": {done(orphan, try(Refused, over)), done(orphan, try(Signed)), nil,
 			Moves{Attempt: 2, Keep: true, Confirm: true, Remove: Never}},
@@ -420,14 +419,14 @@ func TestKeptInVain(t *testing.T) {
 	}
 }
 
-func opened(a *Attempt)     { a.EndedAt = time.Time{} }
+func opened(a *Attempt)     { a.become(Sent, now) }
 func toTell(t *Transaction) { t.Callback = OnFailure }
 
 // TestTouched: an event names the latest attempt of which something has changed.
 func TestTouched(t *testing.T) {
 	t.Parallel()
 	data := func(text string) func(*Attempt) { return func(a *Attempt) { a.Data = []byte(text) } }
-	failed := func(code string) func(*Attempt) { return func(a *Attempt) { a.Error = oops(code) } }
+	failed := func(code string) func(*Attempt) { return failedBy(code) }
 	for name, c := range map[string]struct {
 		was, is []part
 		want    int
@@ -436,8 +435,8 @@ func TestTouched(t *testing.T) {
 		"none":            {nil, nil, 0},
 		"the first":       {[]part{try(Sent), try(Sent)}, []part{try(Pooled), try(Sent)}, 1},
 		"both":            {[]part{try(Sent), try(Sent)}, []part{try(Replaced), try(Included)}, 2},
-		"a new one":       {[]part{try(Sent)}, []part{try(Sent), try(Prepared)}, 2},
-		"one less":        {[]part{try(Sent), try(Prepared)}, []part{try(Sent)}, 0},
+		"a new one":       {[]part{try(Sent)}, []part{try(Sent), try(Planned)}, 2},
+		"one less":        {[]part{try(Sent), try(Planned)}, []part{try(Sent)}, 0},
 		"its data":        {[]part{try(Sent, data("x"))}, []part{try(Sent, data("y"))}, 1},
 		"its first error": {[]part{try(Sent)}, []part{try(Sent, failed("E"))}, 1},
 		"no error, now":   {[]part{try(Sent, failed("E"))}, []part{try(Sent)}, 1},
@@ -463,12 +462,19 @@ func tried(attempts ...Attempt) *Transaction {
 	return t
 }
 
-func tryAt(sender string, nonce uint32, o Outcome) Attempt {
-	return Attempt{Sender: sender, Nonce: nonce, Fee: 1, ValidUntil: 9, Outcome: o}
+func tryAt(sender string, nonce uint32, o AttemptState) Attempt {
+	return Attempt{Sender: sender, Nonce: nonce, Fee: 1, ValidUntil: 9, State: o}
 }
 
 func ended(a Attempt) Attempt {
-	a.EndedAt = time.UnixMilli(5000).UTC()
+	at := time.UnixMilli(5000).UTC()
+	switch {
+	case a.Pending(), a.State == Called:
+		a.State = Dropped
+	case a.Open():
+		a.State = Abandoned
+	}
+	a.EndedAt = at
 	return a
 }
 
@@ -496,7 +502,7 @@ func hashed(a Attempt, hash string) Attempt {
 }
 
 func legacyOf(a Attempt) Attempt {
-	a.Legacy, a.ValidUntil = true, 0
+	legacy(&a)
 	return a
 }
 
@@ -517,7 +523,7 @@ func TestRestored(t *testing.T) {
 		return KnownOf("p", t, nil)
 	}
 	replaced := func(a Attempt) Attempt {
-		a.Outcome, a.EndedAt = Replaced, restoredAt
+		a.State, a.EndedAt = Replaced, restoredAt
 		return a
 	}
 	came := hashed(func() Attempt { a := tryAt("S", 3, Signed); a.StartedAt, a.Alone = restoredAt, true; return a }(),
@@ -527,7 +533,7 @@ func TestRestored(t *testing.T) {
 	failedBefore := func(later ...string) Known { k := found; k.Failed, k.Later = true, later; return k }
 	beforeThat := found
 	beforeThat.Later = []string{"5L"}
-	landed, busy := legacyOf(from(2, ended(tryAt("S", 4, Included)), "5L")), ended(legacyOf(tryAt("S", 3, Prepared)))
+	landed, busy := legacyOf(from(2, ended(tryAt("S", 4, Included)), "5L")), ended(legacyOf(tryAt("S", 3, Planned)))
 	for name, c := range map[string]struct {
 		stored *Transaction
 		known  Known
@@ -583,33 +589,33 @@ func TestRestored(t *testing.T) {
 			[]Attempt{replaced(from(restoredAt.UnixMilli()+1, tryAt("R", 8, Sent), "")), came}},
 		"all of it": {tried(), remembers(tryAt("S", 3, Sent)), []Attempt{tryAt("S", 3, Sent)}},
 		"nothing":   {tried(tryAt("S", 3, Pooled)), remembers(tryAt("S", 3, Sent)), nil},
-		"what a plan became": {tried(tryAt("S", 3, Prepared)), remembers(tryAt("S", 3, Signed)),
+		"what a plan became": {tried(tryAt("S", 3, Planned)), remembers(tryAt("S", 3, Signed)),
 			[]Attempt{tryAt("S", 3, Signed)}},
-		"another plan has its number": {tried(tryAt("S", 4, Prepared)), remembers(tryAt("S", 3, Signed)),
-			[]Attempt{func() Attempt { a := tryAt("S", 4, Prepared); a.EndedAt = restoredAt; return a }(),
+		"another plan has its number": {tried(tryAt("S", 4, Planned)), remembers(tryAt("S", 3, Signed)),
+			[]Attempt{func() Attempt { a := tryAt("S", 4, Planned); a.become(Dropped, restoredAt); return a }(),
 				tryAt("S", 3, Signed)}},
 		"what came after an end": {tried(tryAt("S", 3, Sent)),
 			remembers(ended(tryAt("S", 3, FailedIn)), tryAt("R", 8, Signed)),
 			[]Attempt{ended(tryAt("S", 3, FailedIn)), tryAt("R", 8, Signed)}},
 		"two with one nonce": {tried(tryAt("S", 3, Sent)), remembers(tryAt("S", 3, Sent), tryAt("S", 3, Signed)),
 			[]Attempt{tryAt("S", 3, Sent), tryAt("S", 3, Signed)}},
-		"no plan of its own":           {tried(), remembers(tryAt("S", 3, Prepared)), nil},
+		"no plan of its own":           {tried(), remembers(tryAt("S", 3, Planned)), nil},
 		"its end is known":             {tried(ended(tryAt("S", 3, Expired))), remembers(tryAt("S", 3, Sent)), nil},
-		"no plan that came to nothing": {tried(tryAt("S", 3, Signed)), remembers(ended(tryAt("S", 3, Prepared))), nil},
-		"what was made after a plan that came to nothing": {tried(ended(tryAt("S", 3, Prepared)),
+		"no plan that came to nothing": {tried(tryAt("S", 3, Signed)), remembers(ended(tryAt("S", 3, Planned))), nil},
+		"what was made after a plan that came to nothing": {tried(ended(tryAt("S", 3, Planned)),
 			hashed(tryAt("S", 3, Signed), "5J")),
-			remembers(ended(tryAt("S", 3, Prepared)), hashed(tryAt("S", 3, Signed), "5J")), nil},
+			remembers(ended(tryAt("S", 3, Planned)), hashed(tryAt("S", 3, Signed), "5J")), nil},
 		"found":             {tried(), found, []Attempt{came}},
 		"found, and known":  {tried(hashed(tryAt("S", 3, Sent), "5J")), found, nil},
 		"found, by no hash": {tried(tryAt("S", 3, Sent)), found, []Attempt{hashed(tryAt("S", 3, Sent), "5J")}},
 		"found, and newer": {tried(tryAt("R", 8, Sent)), found,
 			[]Attempt{replaced(tryAt("R", 8, Sent)), came}},
 		"found, at another nonce": {tried(tryAt("S", 2, Sent)), found,
-			[]Attempt{func() Attempt { a := replaced(tryAt("S", 2, Sent)); a.Shallow = true; return a }(), // it may land yet
+			[]Attempt{func() Attempt { a := replaced(tryAt("S", 2, Sent)); a.State = ReplacedShallow; return a }(), // it may land yet
 				came}},
-		"a legacy call": {tried(tryAt("S", 3, Prepared)), remembers(legacyOf(tryAt("S", 3, Prepared))),
-			[]Attempt{legacyOf(tryAt("S", 3, Prepared))}},
-		"a legacy answer": {tried(legacyOf(tryAt("S", 3, Prepared))), remembers(legacyOf(tryAt("S", 4, Sent))),
+		"a legacy call": {tried(tryAt("S", 3, Planned)), remembers(legacyOf(tryAt("S", 3, Planned))),
+			[]Attempt{legacyOf(tryAt("S", 3, Planned))}},
+		"a legacy answer": {tried(legacyOf(tryAt("S", 3, Planned))), remembers(legacyOf(tryAt("S", 4, Sent))),
 			[]Attempt{legacyOf(tryAt("S", 4, Sent))}},
 		"found, and it landed by what was made later":                        {landedAs(landed), failedBefore("5K", "5L"), nil},
 		"found, and it landed by what was made later, and this did not fail": {landedAs(landed), beforeThat, []Attempt{landed, came}},
@@ -721,7 +727,7 @@ func TestBytesOf(t *testing.T) {
 func TestRestoredBytes(t *testing.T) {
 	t.Parallel()
 	known := KnownOf("p", tried(tryAt("S", 3, Signed)), &BytesRead{Number: 1, Command: []byte("signed")})
-	_, bytes := Restored(tried(tryAt("S", 4, Prepared)), known, restoredAt)
+	_, bytes := Restored(tried(tryAt("S", 4, Planned)), known, restoredAt)
 	if bytes == nil || bytes.Number != 2 {
 		t.Errorf("bytes: %+v", bytes)
 	}
@@ -733,9 +739,9 @@ func TestRestoredBytes(t *testing.T) {
 // TestRestoredBytesOfNone: bytes of what is not put back are not taken for those of another one.
 func TestRestoredBytesOfNone(t *testing.T) {
 	t.Parallel()
-	shallow, kept := from(1, ended(tryAt("S", 3, FailedIn)), "5K"), from(2, ended(tryAt("S", 9, Prepared)), "")
-	shallow.Shallow, shallow.StateHash = true, "3N"
-	kept.Unplaced, kept.Error = true, &Error{Code: CodeProvedAhead}
+	shallow, kept := from(1, ended(tryAt("S", 3, FailedIn)), "5K"), from(2, ended(tryAt("S", 9, Planned)), "")
+	shallow.State, shallow.StateHash = FailedShallow, "3N"
+	failedBy(CodeProvedAhead)(&kept)
 	for name, c := range map[string]struct{ stored, known *Transaction }{
 		"it has gone on": {tried(from(3, tryAt("S", 3, Sent), "5L")),
 			tried(from(1, ended(tryAt("S", 3, Refused)), "5K"), from(2, tryAt("R", 8, Signed), "5M"))},
@@ -751,7 +757,7 @@ func TestRestoredBytesOfNone(t *testing.T) {
 // TestRemember: the latest with something out, until the chain has shown the end of that.
 func TestRemember(t *testing.T) {
 	t.Parallel()
-	out, plan, over := tried(tryAt("S", 3, Sent)), tried(tryAt("S", 3, Prepared)), tried(ended(tryAt("S", 3, Expired)))
+	out, plan, over := tried(tryAt("S", 3, Sent)), tried(tryAt("S", 3, Planned)), tried(ended(tryAt("S", 3, Expired)))
 	landed := tried(ended(tryAt("S", 3, Included)))
 	landed.Phase, landed.Landed = PhaseDone, 1
 	failed := tried(ended(tryAt("S", 3, FailedIn)))
@@ -759,13 +765,12 @@ func TestRemember(t *testing.T) {
 	committed.Ledger, committed.Landed, committed.Phase, committed.FinalAt = "saw", 1, PhaseDone, restoredAt
 	final := landed.Clone()
 	final.FinalAt = restoredAt
-	asked, answered := tried(tryAt("S", 3, Prepared)), tried(ended(tryAt("S", 3, Refused)))
-	asked.Attempts[0].Legacy, answered.Attempts[0].Legacy = true, true
+	asked, answered := tried(legacyOf(tryAt("S", 3, Planned))), tried(ended(legacyOf(tryAt("S", 3, Refused))))
 	for name, c := range map[string]struct{ known, read, want *Transaction }{
 		"nothing out":             {nil, plan, nil},
 		"out":                     {nil, out, out},
 		"forgotten":               {out, plan, out},
-		"forgotten, and back":     {out, tried(ended(tryAt("S", 3, Prepared))), out},
+		"forgotten, and back":     {out, tried(ended(tryAt("S", 3, Planned))), out},
 		"over":                    {out, failed, nil},
 		"a ledger's answer":       {nil, committed, committed},
 		"over, by nobody's block": {out, over, over},
@@ -820,7 +825,7 @@ func TestStranger(t *testing.T) {
 // TestMakesRoom: only what has nothing out goes back to its queue.
 func TestMakesRoom(t *testing.T) {
 	t.Parallel()
-	back := MakesRoom(tried(tryAt("S", 3, Prepared)), restoredAt)
+	back := MakesRoom(tried(tryAt("S", 3, Planned)), restoredAt)
 	if back == nil || back.Phase != PhaseWaiting || back.Last().Pending() { // at a nonce that may be another's by then
 		t.Errorf("it stays: %+v", back)
 	}
@@ -886,7 +891,7 @@ func TestLeast(t *testing.T) {
 	t.Parallel()
 	before := tried(ended(tryAt("S", 1, FailedIn)), tryAt("S", 2, Sent))
 	after := tried(ended(tryAt("S", 1, FailedIn)), ended(tryAt("S", 2, FailedIn)), tryAt("R", 7, Signed),
-		tryAt("T", 5, Prepared))
+		tryAt("T", 5, Planned))
 	if least := Least(before, after); len(least) != 2 || least["S"] != 3 || least["R"] != 7 {
 		t.Errorf("least: %v", least)
 	}
@@ -920,7 +925,7 @@ func TestRestoredOnce(t *testing.T) {
 				stored.Attempts, known.Attempts, after.Attempts, again.Attempts)
 		}
 		for i := range stored.Attempts {
-			if a := &stored.Attempts[i]; a.Open() && !after.Attempts[i].Open() && after.Attempts[i].Outcome == Prepared {
+			if a := &stored.Attempts[i]; a.Open() && !after.Attempts[i].Open() && after.Attempts[i].State == Planned {
 				t.Fatalf("attempt %d is a plan again: %+v, by %+v", i+1, stored.Attempts, known.Attempts)
 			}
 		}
@@ -932,10 +937,10 @@ func TestRestoredOnce(t *testing.T) {
 func TestPassed(t *testing.T) {
 	t.Parallel()
 	found := func(queue string, sequence int64, nonce uint32) *Transaction {
-		u := tried(hashed(tryAt("S", nonce-1, Signed), "5Ja"), tryAt("R", 8, Prepared),
+		u := tried(hashed(tryAt("S", nonce-1, Signed), "5Ja"), tryAt("R", 8, Planned),
 			hashed(tryAt("S", nonce, Sent), "5Jb"))
 		u.Queue, u.Sequence, u.Ending = queue, sequence, PhaseFailed
-		u.Attempts[0].Outcome, u.Attempts[0].EndedAt = Replaced, restoredAt
+		u.Attempts[0].State, u.Attempts[0].EndedAt = Replaced, restoredAt
 		u.Attempts[2].StateHash, u.Attempts[2].Height = "3N", 7
 		u.Attempts = append(u.Attempts, hashed(tryAt("S", nonce, Sent), "5Jc"))
 		u.Attempts[3].Number = 4
@@ -964,10 +969,10 @@ func TestPassed(t *testing.T) {
 			continue
 		}
 		in := done.Attempt(3)
-		if done.Phase != PhaseDone || !done.Reopened || done.Landed != 3 || done.Open() || in.Outcome != Included ||
+		if done.Phase != PhaseDone || !done.Reopened || done.Landed != 3 || done.Open() || in.State != Included ||
 			in.StateHash != "" || in.Height != 0 || in.Confirmations != 0 || done.Ending != "" ||
-			done.Attempts[1].EndedAt.IsZero() || done.Attempts[1].Outcome != Prepared ||
-			done.Attempts[3].Outcome != Replaced || done.Callback != "" || !done.Watched() {
+			done.Attempts[1].EndedAt.IsZero() || !done.Attempts[1].State.Unmade() ||
+			done.Attempts[3].State != Replaced || done.Callback != "" || !done.Watched() {
 			t.Errorf("%s: %+v", name, done)
 		}
 		if w, asked := WatchOf(done, walkMemo); !asked || w.Nonce != c.nonce || !slices.Contains(w.Hashes, "5Jb") {
@@ -1069,7 +1074,7 @@ func TestIs(t *testing.T) {
 		"another command was found":     {legacyOne, hashed(numbered(dearer, 0), "5Jb"), false},
 		"found, and no hash is known":   {hashed(legacyOne, ""), hashed(numbered(dearer, 0), ""), false},
 		"a legacy one at another nonce": {legacyOne, func() Attempt { a := legacyOne; a.Nonce = 9; return a }(), true},
-		"a plan, and legacy, other nonce": {numbered(tryAt("S", 3, Prepared), 1),
+		"a plan, and legacy, other nonce": {numbered(tryAt("S", 3, Planned), 1),
 			numbered(legacyOf(tryAt("S", 9, Sent)), 1), false},
 		"legacy, of another number, nonce": {legacyOne,
 			numbered(legacyOf(hashed(tryAt("S", 9, Sent), "5Ja")), 2), false},
@@ -1088,7 +1093,7 @@ func TestFoundInOrder(t *testing.T) {
 	}
 	all := []Use{use("pooled", 0, 1), use("later", 9, 1), use("second", 8, 7), use("first", 8, 6), use("", 1, 9)}
 	InOrder(all)
-	legacy := txn(PhaseDispatching, try(Prepared, legacy))
+	legacy := txn(PhaseDispatching, try(Planned, legacy))
 	legacy.UID = "second"
 	other := txn(PhaseDispatching, try(Sent))
 	other.UID = "first"
@@ -1131,18 +1136,18 @@ func TestFoundInOrder(t *testing.T) {
 // TestRestoredHashes: what both know of an attempt is put together; what is stored comes first.
 func TestRestoredHashes(t *testing.T) {
 	t.Parallel()
-	plan := tryAt("S", 3, Prepared)
+	plan := tryAt("S", 3, Planned)
 	plan.Hash = "5Jstored"
 	known := hashed(tryAt("S", 3, Sent), "5Jnode")
 	known.Hash = "5Jknown"
 	got, _ := Restored(tried(ended(tryAt("R", 1, Expired)), plan), KnownOf("p", tried(known), nil), restoredAt)
-	if a := got.Last(); a.Number != 2 || a.Hash != "5Jstored" || a.NodeHash != "5Jnode" || a.Outcome != Sent {
+	if a := got.Last(); a.Number != 2 || a.Hash != "5Jstored" || a.NodeHash != "5Jnode" || a.State != Sent {
 		t.Errorf("restored %+v", a)
 	}
 	known = hashed(ended(tryAt("S", 3, Included)), "5Jknown")
 	known.Hash = "5Jstored" // by which it is the one that is stored
 	got, _ = Restored(tried(hashed(tryAt("S", 3, Sent), "5Jstored")), KnownOf("p", tried(known), nil), restoredAt)
-	if a := got.Last(); a.NodeHash != "5Jstored" || a.Outcome != Included {
+	if a := got.Last(); a.NodeHash != "5Jstored" || a.State != Included {
 		t.Errorf("restored %+v", a)
 	}
 }
@@ -1150,8 +1155,8 @@ func TestRestoredHashes(t *testing.T) {
 // TestStays: a record is restored where it is unless it has something out elsewhere.
 func TestStays(t *testing.T) {
 	t.Parallel()
-	plan, out := tried(tryAt("S", 3, Prepared)), tried(tryAt("S", 3, Sent))
-	elsewhere := tried(tryAt("S", 3, Prepared), tryAt("R", 8, Sent))
+	plan, out := tried(tryAt("S", 3, Planned)), tried(tryAt("S", 3, Sent))
+	elsewhere := tried(tryAt("S", 3, Planned), tryAt("R", 8, Sent))
 	waits := tried()
 	waits.Phase = PhaseWaiting
 	for name, c := range map[string]struct {
@@ -1194,12 +1199,10 @@ func TestLegacyOut(t *testing.T) {
 // that sends by itself has answered.
 func TestLacks(t *testing.T) {
 	t.Parallel()
-	asked, answered := tried(tryAt("S", 3, Prepared)), tried(ended(tryAt("S", 3, Refused)))
-	asked.Attempts[0].Legacy, answered.Attempts[0].Legacy = true, true
+	asked, answered := tried(legacyOf(tryAt("S", 3, Planned))), tried(ended(legacyOf(tryAt("S", 3, Refused))))
 	committed := tried(ended(tryAt("saw/1", 0, Included)))
 	committed.Ledger, committed.Landed, committed.Phase, committed.FinalAt = "saw", 1, PhaseDone, restoredAt
-	unknown, failed := tried(tryAt("S", 3, Unknown)), tried(ended(tryAt("S", 3, Prepared)))
-	unknown.Attempts[0].Legacy, failed.Attempts[0].Legacy = true, true
+	unknown, failed := tried(legacyOf(tryAt("S", 3, Unknown))), tried(ended(legacyOf(tryAt("S", 3, Planned))))
 	landed := tried(ended(tryAt("S", 3, Included)))
 	landed.Phase, landed.Landed = PhaseDone, 1
 	final := landed.Clone()
@@ -1216,7 +1219,7 @@ func TestLacks(t *testing.T) {
 		"a refusal":                                    {drivenBy("p", tried(tryAt("S", 3, Sent))), refused, true},
 		"a refusal, and another has had it":            {drivenBy("r", tried(tryAt("S", 3, Sent))), refused, false},
 		"a refusal is there":                           {drivenBy("p", tried(ended(tryAt("S", 3, Refused)))), refused, false},
-		"a refusal, and it was made once more":         {drivenBy("p", tried(tryAt("S", 3, Prepared))), refused, false},
+		"a refusal, and it was made once more":         {drivenBy("p", tried(tryAt("S", 3, Planned))), refused, false},
 		"it has gone on":                               {tried(from(2, tryAt("R", 8, Sent), "")), tried(from(1, tryAt("S", 3, Signed), "")), false},
 		"it has gone on with the same sender":          {tried(from(2, tryAt("S", 8, Sent), "")), tried(from(1, tryAt("S", 3, Signed), "")), false},
 		"it has gone on with the nonce of another one": {tried(from(2, tryAt("R", 3, Sent), "")), tried(from(1, tryAt("S", 3, Signed), "")), false},
@@ -1224,24 +1227,24 @@ func TestLacks(t *testing.T) {
 		"what is final":                                {tried(), final, false},
 		"an end was told since":                        {drivenTo(PhaseFailed, 7), tried(from(1, tryAt("S", 3, Signed), "")), false},
 		"an end was told before":                       {drivenTo(PhaseFailed, 1), tried(from(1, tryAt("S", 3, Signed), "")), true},
-		"a call of a legacy worker":                    {tried(from(2, tryAt("R", 8, Signed), "")), tried(from(1, legacyOf(tryAt("S", 3, Prepared)), "")), true},
-		"a call, and a node took another one":          {tried(from(2, tryAt("R", 8, Sent), "")), tried(from(1, legacyOf(tryAt("S", 3, Prepared)), "")), false},
+		"a call of a legacy worker":                    {tried(from(2, tryAt("R", 8, Signed), "")), tried(from(1, legacyOf(tryAt("S", 3, Planned)), "")), true},
+		"a call, and a node took another one":          {tried(from(2, tryAt("R", 8, Sent), "")), tried(from(1, legacyOf(tryAt("S", 3, Planned)), "")), false},
 		"planned here, and a legacy worker sent it": {
 			tried(ended(tryAt("S", 2, Expired)), from(2, legacyOf(tryAt("S", 8, Sent)), "")),
-			tried(from(1, tryAt("S", 3, Signed), ""), from(2, tryAt("S", 8, Prepared), "")), false},
+			tried(from(1, tryAt("S", 3, Signed), ""), from(2, tryAt("S", 8, Planned), "")), false},
 		"a plan that ended": {drivenBy("p", tried(tryAt("S", 3, Signed))), func() *Transaction {
-			t := tried(ended(tryAt("S", 3, Prepared)))
+			t := tried(ended(tryAt("S", 3, Planned)))
 			t.Revision = 7
 			return t
 		}(), false},
-		"it goes on with a plan": {tried(from(2, tryAt("R", 8, Prepared), "")), tried(from(1, tryAt("S", 3, Signed), "")), true},
+		"it goes on with a plan": {tried(from(2, tryAt("R", 8, Planned), "")), tried(from(1, tryAt("S", 3, Signed), "")), true},
 		"what is over":           {tried(tryAt("S", 3, Sent)), tried(ended(tryAt("S", 2, Expired)), tryAt("S", 3, Sent)), false},
-		"a plan in its place":    {tried(tryAt("S", 3, Prepared)), tried(tryAt("S", 3, Sent)), true},
+		"a plan in its place":    {tried(tryAt("S", 3, Planned)), tried(tryAt("S", 3, Sent)), true},
 		"it is there":            {tried(tryAt("S", 3, Pooled)), tried(tryAt("S", 3, Sent)), false},
 		"an answer":              {asked, answered, true},
 		"an error":               {asked, failed, true},
 		"an error is there":      {failed, failed, false},
-		"a question":             {tried(tryAt("S", 3, Prepared)), asked, true},
+		"a question":             {tried(tryAt("S", 3, Planned)), asked, true},
 		"an answer is there":     {answered, answered, false},
 		"an answer is late":      {answered, asked, false},
 		"it was given up":        {unknown, answered, false},

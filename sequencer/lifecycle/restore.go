@@ -24,7 +24,7 @@ type Known struct {
 }
 
 // out reports whether an attempt of t may be on the chain, or is and may be orphaned.
-func (t *Transaction) out(a *Attempt) bool { return a.Open() || a.Shallow || a == t.Standing() }
+func (t *Transaction) out(a *Attempt) bool { return a.Open() || a.Shallow() || a == t.Standing() }
 
 // Out reports whether something of t may be on the chain, or is and may be orphaned.
 func (t *Transaction) Out() bool { return t.Open() || t.shallow() != nil || t.Standing() != nil }
@@ -113,7 +113,7 @@ func (t *Transaction) goneOn(k *Attempt, known []Attempt) bool {
 		return true
 	}
 	return slices.ContainsFunc(t.Attempts, func(a Attempt) bool {
-		lands := a.Number == t.Landed || t.out(&a) && (!k.Legacy || a.Outcome == Sent || a.Outcome == Pooled)
+		lands := a.Number == t.Landed || t.out(&a) && (!k.Legacy || a.taken())
 		return lands && (a.Sender != k.Sender || a.Nonce != k.Nonce) &&
 			(a.StartedAt.After(k.StartedAt) || !k.cameToNothing()) &&
 			!slices.ContainsFunc(known, func(k Attempt) bool { return t.same(&a, &k) })
@@ -134,12 +134,11 @@ func BytesOf(known, t *Transaction, bytes *BytesRead) *BytesRead {
 
 // precedes reports whether a is k as it was before its worker answered: none goes back to that.
 func (a *Attempt) precedes(k *Attempt) bool {
-	return a.Outcome == Prepared &&
-		(k.Outcome != Prepared || k.Legacy && (!a.Legacy || a.EndedAt.IsZero() && !k.EndedAt.IsZero()))
+	return !a.wasOut() && (k.wasOut() || k.Legacy && (!a.Legacy || a.State == Called && k.Over()))
 }
 
 // planned reports whether a is, or was, no more than a plan.
-func (a *Attempt) planned() bool { return a.Outcome == Prepared && !a.Legacy }
+func (a *Attempt) planned() bool { return a.State.Unmade() && !a.Legacy }
 
 // KnownOf is what a remembered record knows. What it landed by, final or not, is open
 // again, and so is what is shallow where nothing else is: the chain tells once more what
@@ -147,8 +146,11 @@ func (a *Attempt) planned() bool { return a.Outcome == Prepared && !a.Legacy }
 func KnownOf(process string, t *Transaction, bytes *BytesRead) Known {
 	k := Known{Attempts: slices.Clone(t.Attempts), Bytes: bytes, Process: process, Revision: t.Revision}
 	for i := range k.Attempts {
-		if a := &k.Attempts[i]; a.Number == t.Landed || a.Shallow && t.Landed == 0 && !t.Open() {
-			a.Outcome, a.EndedAt = Sent, time.Time{}
+		switch a := &k.Attempts[i]; {
+		case a.Number == t.Landed:
+			a.become(Sent, time.Time{})
+		case a.Shallow() && t.Landed == 0 && !t.Open():
+			a.become(Resurfaced, time.Time{})
 		}
 	}
 	return k
@@ -157,9 +159,9 @@ func KnownOf(process string, t *Transaction, bytes *BytesRead) Known {
 // cameToNothing reports whether a has ended with its nonce unspent, by what is known or a person said:
 // the next attempt takes the same one, and may be like it in all else, too.
 func (a *Attempt) cameToNothing() bool {
-	switch a.Outcome {
-	case Prepared, Refused, Expired:
-		return !a.EndedAt.IsZero()
+	switch a.State {
+	case Dropped, Proved, Refused, Expired:
+		return true
 	}
 	return false
 }
@@ -237,7 +239,7 @@ func (t *Transaction) told(k Known, a *Attempt) bool {
 func (t *Transaction) unend(told bool) {
 	end, done, err := t.Phase, t.Done, t.Error
 	if in := t.Attempt(t.Landed); in != nil && !told {
-		in.Outcome = Replaced
+		in.State = Replaced
 	}
 	clearEnd(t)
 	if told {
@@ -281,10 +283,11 @@ func (t *Transaction) restore(c Attempt, behind int, believed bool, now time.Tim
 		was := *a
 		c.Number, c.Hash, c.NodeHash = a.Number, cmp.Or(a.Hash, c.Hash), cmp.Or(a.NodeHash, c.NodeHash)
 		switch {
-		case a.precedes(&c), a.Open() && !c.EndedAt.IsZero() && (believed || !c.cameToNothing()):
+		case a.precedes(&c), a.Open() && c.Over() && (believed || !c.cameToNothing()):
 			*a = c
 		case found && a.cameToNothing() && !t.Open() && c.comes(): // it is out all the same
-			a.Outcome, a.Error, a.EndedAt = c.Outcome, nil, time.Time{}
+			a.become(c.State, now)
+			a.blame(NoCause, nil)
 			a.Hash, a.NodeHash = c.Hash, c.NodeHash
 		case was.KnownHash() != "" || c.KnownHash() == "":
 			return a.Number, false
@@ -299,8 +302,8 @@ func (t *Transaction) restore(c Attempt, behind int, believed bool, now time.Tim
 	if c.planned() {
 		return behind, false // nothing of it has left
 	}
-	if in := t.Attempt(t.Landed); in != nil && in.Sender == c.Sender && in.Nonce == c.Nonce && c.EndedAt.IsZero() {
-		c.Outcome, c.EndedAt = Replaced, now // and followed with that
+	if in := t.Attempt(t.Landed); in != nil && in.Sender == c.Sender && in.Nonce == c.Nonce && !c.Over() {
+		c.become(Replaced, now) // and followed with that
 	}
 	c.Number = len(t.Attempts) + 1
 	t.Attempts = append(t.Attempts, c)
@@ -313,10 +316,13 @@ func (t *Transaction) givesWay(c *Attempt, now time.Time) {
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
 		if !c.cameToNothing() && a.Open() && (a.Sender != c.Sender || a.Nonce != c.Nonce) {
-			a.Outcome, a.EndedAt, a.Shallow = Replaced, now, a.Sender == c.Sender && t.Phase.Bound()
+			a.become(Replaced, now)
+			if a.Sender == c.Sender && t.Phase.Bound() {
+				a.State = ReplacedShallow
+			}
 		}
 		if a.Pending() && a != c {
-			a.EndedAt = now
+			a.become(Dropped, now)
 		}
 	}
 }
@@ -331,7 +337,7 @@ func Least(before, after *Transaction) map[string]uint32 {
 			continue
 		}
 		if i < len(before.Attempts) {
-			if b := &before.Attempts[i]; !b.EndedAt.IsZero() || b.Open() && a.Open() {
+			if b := &before.Attempts[i]; b.Over() || b.Open() && a.Open() {
 				continue
 			}
 		}
@@ -381,7 +387,7 @@ func Kept(before, after *Transaction, now time.Time) *Transaction {
 	u.Attempts = slices.Clone(after.Attempts)
 	for i := range u.Attempts {
 		if a := &u.Attempts[i]; a.Open() {
-			a.Outcome, a.EndedAt = Replaced, now
+			a.become(Replaced, now)
 		}
 	}
 	return u
@@ -409,14 +415,15 @@ func Passed(after, other *Transaction, known Known, now time.Time) *Transaction 
 	u.Callback, u.CallbackTries = "", 0
 	u.Phase, u.DoneAt, u.Landed, u.Reopened = PhaseDone, now, a.Number, true
 	for i := range u.Attempts {
-		if a := &u.Attempts[i]; a.Open() || a.Pending() {
-			a.EndedAt = now
-			if a.Outcome != Prepared || a.Legacy {
-				a.Outcome = Replaced
-			}
+		switch a := &u.Attempts[i]; {
+		case a.Open():
+			a.become(Replaced, now)
+		case a.Pending():
+			a.become(Dropped, now)
 		}
 	}
 	in := u.Attempt(a.Number)
-	in.Outcome, in.Height, in.StateHash, in.Confirmations = Included, 0, "", 0
+	in.become(Included, now)
+	in.Height, in.StateHash, in.Confirmations = 0, "", 0
 	return u
 }

@@ -11,7 +11,7 @@ import (
 // anyRecord is a transaction with up to three attempts of any kind, in the order in which they were
 // planned: of two senders, at two nonces, most of them alike.
 func anyRecord(r *rand.Rand, ledger bool) *Transaction {
-	outcomes := []Outcome{Prepared, Signed, Sent, Unknown, Refused, Expired, Replaced, FailedIn}
+	outcomes := []AttemptState{Planned, Signed, Sent, Unknown, Refused, Expired, Replaced, FailedIn}
 	phases := []Phase{PhaseDispatching, PhaseWaiting, PhaseFailed, PhaseWatching, PhaseDone}
 	t, at := &Transaction{UID: "a", Queue: "q", Phase: phases[r.IntN(len(phases))], Sender: "S"}, int64(1)
 	if ledger {
@@ -20,29 +20,29 @@ func anyRecord(r *rand.Rand, ledger bool) *Transaction {
 	for range r.IntN(4) {
 		at += int64(r.IntN(2)) + 1
 		a := Attempt{Number: len(t.Attempts) + 1, Sender: []string{"S", "R"}[r.IntN(2)],
-			Outcome:   outcomes[r.IntN(len(outcomes))],
+			State:     outcomes[r.IntN(len(outcomes))],
 			StartedAt: time.UnixMilli(at).UTC()}
 		switch {
 		case ledger:
 			a.Hash = "b1"
-			if a.Outcome == Prepared {
-				a.Outcome = Signed
+			if a.State == Planned {
+				a.State = Signed
 			}
 		default:
 			a.Nonce, a.Fee, a.ValidUntil, a.NodeHash = uint32(3+r.IntN(2)), 1, 9, []string{"", "5J", "5K"}[r.IntN(3)]
 			if r.IntN(4) == 0 {
-				a.Legacy, a.ValidUntil = true, 0
+				legacy(&a)
 			}
 		}
 		if t.Phase == PhaseDone && t.Landed == 0 && r.IntN(2) == 0 {
-			a.Outcome, t.Landed = Included, a.Number
+			a.State, t.Landed = Included, a.Number
 		}
-		switch a.Outcome {
+		switch a.State {
 		case Refused, Expired, Replaced, FailedIn, Included:
 			a.EndedAt = restoredAt
-		case Prepared:
+		case Planned:
 			if r.IntN(2) == 0 {
-				a.EndedAt = restoredAt
+				a.become(Dropped, restoredAt)
 			}
 		}
 		t.Attempts = append(t.Attempts, a)
@@ -103,8 +103,8 @@ func TestUnended(t *testing.T) {
 	told, earlier := time.UnixMilli(500_000).UTC(), time.UnixMilli(400_000).UTC()
 	at := func(a Attempt, when time.Time) Attempt { a.StartedAt = when; return a }
 	call := func(nonce uint32, when time.Time) Attempt {
-		a := at(tryAt("S", nonce, Prepared), when)
-		a.Legacy, a.ValidUntil = true, 0
+		a := at(tryAt("S", nonce, Planned), when)
+		legacy(&a)
 		return a
 	}
 	landed := func(a Attempt) *Transaction {
@@ -132,12 +132,12 @@ func TestUnended(t *testing.T) {
 	}{
 		"FAILED, and something out before that": {final(PhaseFailed), remembered(at(tryAt("S", 3, Sent), earlier)), ""},
 		"FAILED, and tried again since":         {final(PhaseFailed), remembered(at(tryAt("S", 3, Sent), told.Add(1))), "sent; "},
-		"FAILED, and a call before that":        {final(PhaseFailed), remembered(call(3, earlier)), "prepared; failed"},
-		"FAILED, and called again since":        {final(PhaseFailed), remembered(call(3, told.Add(1))), "prepared; "},
+		"FAILED, and a call before that":        {final(PhaseFailed), remembered(call(3, earlier)), "called; failed"},
+		"FAILED, and called again since":        {final(PhaseFailed), remembered(call(3, told.Add(1))), "called; "},
 		"FAILED, and something is found":        {final(PhaseFailed), found(3), "signed; failed"},
-		"UNRESOLVED, and a call before that":    {final(PhaseUnresolved), remembered(call(3, earlier)), "prepared; unresolved"},
+		"UNRESOLVED, and a call before that":    {final(PhaseUnresolved), remembered(call(3, earlier)), "called; unresolved"},
 		"DONE by no block, and a call before that": {
-			final(PhaseDone), remembered(call(3, earlier)), "prepared; done"},
+			final(PhaseDone), remembered(call(3, earlier)), "called; done"},
 		"DONE by another's, and something out at another nonce": {
 			landed(at(tryAt("R", 3, Included), told)), remembered(at(tryAt("S", 3, Sent), earlier)), ""},
 		"DONE by another's, and a call at another nonce": {
@@ -164,7 +164,7 @@ func TestUnended(t *testing.T) {
 		said := ""
 		if got != nil {
 			for i := range got.Attempts {
-				said += ", " + string(got.Attempts[i].Outcome)
+				said += ", " + string(got.Attempts[i].State)
 			}
 			said = said[2:] + "; "
 			if got.Landed > 0 {
@@ -198,8 +198,7 @@ func TestCallWatched(t *testing.T) {
 	for name, r := range map[string]Answer{
 		"sent": {Hash: "5J"}, "an error": {Fault: FaultError, Error: oops(CodeLost)}, "no call": {Fault: FaultNoCall},
 	} {
-		called := txn(PhaseWatching, try(Prepared), ending(PhaseFailed))
-		called.Last().Legacy = true
+		called := txn(PhaseWatching, try(Planned, legacy), ending(PhaseFailed))
 		r.Call, r.Sender, r.Nonce = Effect{Kind: Dispatch, Number: 1}, called.Last().Sender, called.Last().Nonce
 		s := Learn(view(called), r)
 		if got := s.Txn; got != nil && (!got.Open() || got.Phase != PhaseWatching) || (got != nil) != (r.Hash != "") {
@@ -276,7 +275,7 @@ func TestStoodBeside(t *testing.T) {
 		t.Errorf("behind another one: %+v", s.Txn)
 	}
 	s = Decide(view(stood(try(Sent)), sees(FateIncluded, 9)))
-	if s.Txn == nil || s.Txn.Landed != 2 || s.Txn.Attempts[0].Outcome != Replaced {
+	if s.Txn == nil || s.Txn.Landed != 2 || s.Txn.Attempts[0].State != Replaced {
 		t.Errorf("the other landed: %+v", s.Txn)
 	}
 }
@@ -286,9 +285,9 @@ func TestRefusalBesideAPlan(t *testing.T) {
 	t.Parallel()
 	refused := tried(ended(tryAt("S", 3, Refused)))
 	refused.Revision = 7
-	stored := drivenBy("p", tried(tryAt("S", 3, Sent), tryAt("S", 3, Prepared)))
+	stored := drivenBy("p", tried(tryAt("S", 3, Sent), tryAt("S", 3, Planned)))
 	got, _ := Restored(stored, KnownOf("p", refused, nil), restoredAt)
-	if got == nil || got.Attempts[0].Outcome != Refused || !got.Attempts[1].Pending() {
+	if got == nil || got.Attempts[0].State != Refused || !got.Attempts[1].Pending() {
 		t.Errorf("%+v", got)
 	}
 }
@@ -318,9 +317,9 @@ func TestPassedTellsNobody(t *testing.T) {
 // what a node took, which lands whatever is stored.
 func TestCalledBeside(t *testing.T) {
 	t.Parallel()
-	call := tryAt("S", 3, Prepared)
-	call.Legacy, call.ValidUntil = true, 0
-	for o, back := range map[Outcome]bool{Signed: true, Sent: false, Pooled: false} {
+	call := tryAt("S", 3, Planned)
+	legacy(&call)
+	for o, back := range map[AttemptState]bool{Signed: true, Sent: false, Pooled: false} {
 		other := tryAt("R", 3, o)
 		other.StartedAt = call.StartedAt.Add(time.Minute)
 		got, _ := Restored(tried(other), KnownOf("p", tried(call), nil), restoredAt)
@@ -337,10 +336,10 @@ func TestAwaited(t *testing.T) {
 		in   *Transaction
 		want bool
 	}{
-		"its outcome is unknown":       {txn(PhaseUnresolved, try(Unknown), wrong(CodeOutcomeUnknown)), true},
-		"another error":                {txn(PhaseUnresolved, try(Unknown), wrong(CodeLost)), false},
-		"no error":                     {txn(PhaseUnresolved, try(Unknown)), false},
-		"unknown, and tried once more": {txn(PhaseWatching, try(Unknown), wrong(CodeOutcomeUnknown)), false},
+		"its outcome is unknown":        {txn(PhaseUnresolved, try(Unknown, legacy)), true},
+		"its bytes are here":            {txn(PhaseUnresolved, try(Unknown)), false},
+		"its outcome is known":          {txn(PhaseUnresolved, try(FailedIn, legacy, over)), false},
+		"unknown, and still to be seen": {txn(PhaseWatching, try(Unknown, legacy)), false},
 	} {
 		if awaited(c.in) != c.want {
 			t.Errorf("%s: %t", name, !c.want)
@@ -426,7 +425,7 @@ func TestResends(t *testing.T) {
 // attempt is to be made. What is bound no more is not known to those around it.
 func TestInOrder(t *testing.T) {
 	t.Parallel()
-	for o, want := range map[Outcome]bool{Prepared: false, Unknown: false, Signed: true, Sent: true, Pooled: true} {
+	for o, want := range map[AttemptState]bool{Planned: false, Unknown: false, Signed: true, Sent: true, Pooled: true} {
 		m := Member{Txn: tried(tryAt("S", 3, o))}
 		if m.inOrder() != want {
 			t.Errorf("%s: in order %t", o, !want)
@@ -449,7 +448,7 @@ func TestInOrder(t *testing.T) {
 func TestWeighedWhenBound(t *testing.T) {
 	t.Parallel()
 	mark := func(t *Transaction) { t.Ending = PhaseFailing }
-	s := Decide(view(txn(PhaseDispatching, try(FailedIn, over), try(Prepared), mark)))
+	s := Decide(view(txn(PhaseDispatching, try(FailedIn, over), try(Planned), mark)))
 	if s.Txn == nil || s.Txn.Phase != PhaseFailing || s.Txn.Ending != "" || s.Txn.Last().Pending() {
 		t.Errorf("%+v", s)
 	}

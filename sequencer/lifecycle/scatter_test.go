@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 )
@@ -50,10 +49,7 @@ func (c *checker) keepsPlace(v *View, s *Step) {
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
-var outcomes = []Outcome{Prepared, Signed, Sent, Pooled, Included, FailedIn, Expired, Replaced, Refused, Unknown}
-
-// settledOutcomes are those of what is over. What is over and was only planned never left.
-var settledOutcomes = []Outcome{Included, FailedIn, Expired, Replaced, Refused}
+var outcomes = []AttemptState{Planned, Signed, Sent, Pooled, Included, FailedIn, Expired, Replaced, Refused, Unknown}
 
 // scattered is a view of a record of up to three attempts.
 func scattered(r *rand.Rand) *View {
@@ -73,7 +69,7 @@ func scattered(r *rand.Rand) *View {
 	l.Legacy, l.NoResign, l.Resent = r.IntN(3) == 0, r.IntN(3) == 0, pick(r, 0, 1, 1<<40)
 	l.SentAt, l.ReadAt = pick(r, time.Time{}, clock, clock.Add(-time.Hour)), pick(r, time.Time{}, clock)
 	l.LostAt, l.Costly = pick(r, time.Time{}, clock.Add(-time.Hour)), pick(r, time.Time{}, clock.Add(time.Hour))
-	l.Said = pick(r, Said{}, Said{Number: n, Outcome: Unknown, NodeHash: "5Jsaid", Slot: 301, Error: oops("Said")})
+	l.Said = pick(r, Said{}, Said{Number: n, State: Unknown, NodeHash: "5Jsaid", Slot: 301, Error: oops("Said")})
 	a := &l.Asked
 	a.Sender = pick(r, nil, &Sender{}, good(), &Sender{Gone: true}, &Sender{Unusable: true, Greeted: true},
 		&Sender{Greeted: true})
@@ -103,12 +99,14 @@ func scatteredTxn(r *rand.Rand) *Transaction {
 		if a.Legacy = r.IntN(4) == 0; a.Legacy {
 			legacy(a)
 		}
-		if a.Outcome == Prepared && r.IntN(2) == 0 || slices.Contains(settledOutcomes, a.Outcome) {
+		if a.State == Planned && r.IntN(2) == 0 || a.Over() {
 			over(a)
 		}
-		if !a.EndedAt.IsZero() {
+		if a.Over() {
 			a.Nonce = pick[uint32](r, 6, 7, 8)
-			a.Shallow = a.Outcome == FailedIn && (p.Bound() || p == PhaseDone) && r.IntN(2) == 0
+			if a.State == FailedIn && (p.Bound() || p == PhaseDone) && r.IntN(2) == 0 {
+				a.State = FailedShallow
+			}
 		}
 	}
 	switch {
@@ -122,7 +120,7 @@ func scatteredTxn(r *rand.Rand) *Transaction {
 	case p == PhaseDone && len(t.Attempts) > 0 && r.IntN(4) > 0:
 		t.Landed = 1 + r.IntN(len(t.Attempts))
 		a := t.Attempt(t.Landed)
-		a.Outcome = Included
+		a.State = Included
 		block(a)
 		a.Nonce = nonce
 		t.Reopened, t.FinalAt = r.IntN(2) == 0, pick(r, time.Time{}, time.Time{}, now)

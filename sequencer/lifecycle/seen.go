@@ -5,6 +5,12 @@ import (
 	"strings"
 )
 
+// overWords are what has become of an attempt that is over, and was in no block.
+var overWords = map[AttemptState]string{
+	Dropped: "never sent", Proved: "never sent", Refused: "refused by every node", Expired: "expired unspent",
+	Replaced: "its nonce was spent by another command", ReplacedShallow: "its nonce was spent by another command",
+}
+
 // attempts joins what is stored of each attempt with what the chain says now.
 func (s *Scene) attempts() []Seen {
 	if s.Txn.Ledger != "" {
@@ -22,22 +28,19 @@ func (s *Scene) attempts() []Seen {
 				map[Fate]string{FateIncluded: "succeeded", FateFailed: "failed"}[g.Fate], g.Height, g.Depth)
 		case its && g.Fate == FatePooled && v.Open:
 			v.Place, v.Agreed, v.Detail = "pool", g.Agreed, "in "+pools(g)
-		case a.Outcome == Included && a.Height == 0:
+		case a.State == Included && a.Height == 0:
 			v.Place, v.Detail = "block", "succeeded, as a person said"
-		case a.Outcome == Included, a.Outcome == FailedIn:
+		case a.Spent():
 			v.Place, v.Depth = "block", a.Confirmations
 			v.Detail = fmt.Sprintf("%s in block %d, %d deep when last stored",
-				map[bool]string{true: "succeeded", false: "failed"}[a.Outcome == Included], a.Height, a.Confirmations)
-		case a.Outcome == Prepared && v.Open:
+				map[bool]string{true: "succeeded", false: "failed"}[a.State == Included], a.Height, a.Confirmations)
+		case a.State == Called:
 			v.Detail = "its worker proves and sends by itself"
-		case a.Outcome == Prepared && a.EndedAt.IsZero():
+		case a.Pending():
 			v.Place, v.Detail = "nowhere", "its worker has it"
 		case !v.Open:
 			v.Place = "nowhere"
-			v.Detail = map[Outcome]string{
-				Prepared: "never sent", Refused: "refused by every node", Expired: "expired unspent",
-				Replaced: "its nonce was spent by another command",
-			}[a.Outcome]
+			v.Detail = overWords[a.State]
 		case g.Fate == FateAbsent && s.Asked:
 			v.Place, v.Agreed, v.Detail = "nowhere", g.Agreed, "in no pool and no block, and may still land"
 		default:

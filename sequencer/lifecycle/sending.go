@@ -29,22 +29,22 @@ func (v *View) sendTold(r SendTold) Step {
 	if r.Refusal != nil && !r.Refusal.Seen {
 		return u.refused(a, r, before)
 	}
-	said := Said{Number: a.Number, Slot: r.Slot, Outcome: a.Outcome, Error: r.Error}
+	said := Said{Number: a.Number, Slot: r.Slot, State: a.State, Error: r.Error}
 	switch {
 	case r.Accepted:
-		said.Outcome, said.NodeHash = Sent, r.Hash
+		said.State, said.NodeHash = Sent, r.Hash
 	case r.Lost:
-		said.Outcome = Unknown // only the chain can tell
+		said.State = Unknown // only the chain can tell
 	}
 	news := r.Hash != "" && a.NodeHash == "" && r.Hash != a.Hash
 	if t.Phase == PhaseSent && !news {
-		if known := s.Local.Said; known.Number != a.Number || known.Outcome != Sent {
+		if known := s.Local.Said; known.Number != a.Number || known.State != Sent {
 			s.Local.Said = said // else a node has it, whatever another sending was answered
 		}
 		return s
 	}
-	stops := r.Error != nil && Stopped(r.Error.Code) && !a.stalled()
-	heard := r.Accepted && a.Outcome == Unknown
+	stops := causeOf(r.Error) == CauseNetwork && !a.stalled()
+	heard := r.Accepted && a.State == Unknown
 	if !r.Call.Fresh && !news && !stops && !heard {
 		return s
 	}
@@ -70,12 +70,13 @@ func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 	}
 	u := v.with(func(t *Transaction) {
 		a := t.Attempt(a.Number)
-		a.Error, t.Error = e, e
+		a.blame(causeOf(e), e)
+		t.Error = e
 		a.SentSlot = max(a.SentSlot, r.Slot)
 		if r.Call.Fresh && v.nowhere(a) {
-			a.Outcome, a.EndedAt = Refused, v.Now
+			a.become(Refused, v.Now)
 		} else {
-			a.Outcome = Unknown // it stays open, and whatever follows takes the same nonce
+			a.become(Unknown, v.Now) // it stays open, and whatever follows takes the same nonce
 		}
 	})
 	u.Local.Asked, u.Local.Said = Asked{}, Said{}
@@ -117,7 +118,8 @@ func (v *View) nowhere(a *Attempt) bool {
 func (v *View) raiseRefused(a *Attempt, e *Error, before *BytesRead) Step {
 	s := v.to(PhaseWatching, ReasonRaising)
 	raise := s.Txn.Attempt(a.Number)
-	raise.Outcome, raise.Error, raise.EndedAt = Refused, e, v.Now
+	raise.become(Refused, v.Now)
+	raise.blame(causeOf(e), e)
 	if before != nil && before.Command != nil {
 		s.Aside.Bytes = before
 	}

@@ -20,7 +20,7 @@ import (
 // sender and nonce.
 func (t *Transaction) shallow() *Attempt {
 	for i := range t.Attempts {
-		if a := &t.Attempts[i]; a.Shallow && !a.Open() {
+		if a := &t.Attempts[i]; a.Shallow() {
 			return a
 		}
 	}
@@ -30,7 +30,7 @@ func (t *Transaction) shallow() *Attempt {
 // deepen notes that nothing of t is shallow any more.
 func (t *Transaction) deepen() {
 	for i := range t.Attempts {
-		t.Attempts[i].Shallow = false
+		t.Attempts[i].State = t.Attempts[i].State.deep()
 	}
 }
 
@@ -46,7 +46,7 @@ func (v *View) endDepth() int {
 	open := t.FirstOpen()
 	switch {
 	case early <= 0, g.Fate != FateFailed, open == nil, t.Legacy():
-	case open.Shallow, t.shallow() != nil, !t.Phase.Bound(), t.Ending != "", v.stops():
+	case open.State == Resurfaced, t.shallow() != nil, !t.Phase.Bound(), t.Ending != "", v.stops():
 	case v.Train.Commuting && !v.Train.alone():
 	case !v.behind() && g.Failure.Permanent, v.behind() && (v.Train.inOrder() || !v.Train.mends()):
 	default:
@@ -92,7 +92,7 @@ func (v *View) resurfaced() (Step, bool) {
 	switch {
 	case v.settled() && g.Fate == FateFailed:
 		s := v.with((*Transaction).deepen).to(t.Phase, ReasonSettled)
-		s.Aside.DropBytes = t.Last().Shallow // else they are, or will be, of another
+		s.Aside.DropBytes = t.Last().Shallow() // else they are, or will be, of another
 		return s, true
 	case g.Fate == FateAbsent || g.Fate == FatePooled || g.Fate == FateExpired:
 		u := v.with(dropPlan(v.Now))
@@ -106,8 +106,9 @@ func (v *View) opened(s Step) Step {
 	at := *s.Txn.shallow()
 	for i := range s.Txn.Attempts {
 		a := &s.Txn.Attempts[i]
-		if a.Shallow && a.Sender == at.Sender && a.Nonce == at.Nonce {
-			a.Outcome, a.EndedAt, a.Error = Sent, time.Time{}, nil
+		if a.Shallow() && a.Sender == at.Sender && a.Nonce == at.Nonce {
+			a.become(Resurfaced, v.Now)
+			a.blame(NoCause, nil)
 			a.Height, a.StateHash, a.Confirmations = 0, "", 0
 		}
 	}
@@ -121,7 +122,7 @@ func (v *View) opened(s Step) Step {
 func (v *View) unopened(s Step) Step {
 	s.Txn = s.Txn.Clone()
 	for i := range v.Txn.Attempts {
-		if a := &v.Txn.Attempts[i]; a.Shallow && !a.Open() {
+		if a := &v.Txn.Attempts[i]; a.Shallow() {
 			s.Txn.Attempts[i] = *a
 		}
 	}
@@ -136,13 +137,13 @@ func (v *View) turnBack() Step {
 	at := *v.Txn.shallow()
 	s := v.with(func(t *Transaction) {
 		for i := range t.Attempts {
-			if a := &t.Attempts[i]; a.EndedAt.IsZero() || a.Number == t.Landed {
-				a.Outcome, a.EndedAt = settledOutcome(g, a.Number == failed), v.Now
+			if a := &t.Attempts[i]; !a.Over() || a.Number == t.Landed {
+				a.become(settledAs(g, a.Number == failed), v.Now)
 			}
 		}
 		t.deepen()
 		t.Landed = at.Number
-		t.Attempt(at.Number).Outcome = Included
+		t.Attempt(at.Number).become(Included, v.Now)
 	}).to(PhaseDone, ReasonOrphaned)
 	s.Aside.LandedWith = &at.Nonce
 	s.Local.SentAt, s.Local.Resent = time.Time{}, 0

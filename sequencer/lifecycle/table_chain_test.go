@@ -4,9 +4,9 @@ import "time"
 
 // awayRows are of what is put off: who rests, and whether the queue is held.
 func awayRows() []row {
-	planned := func() *Transaction { return txn(PhaseDispatching, try(Prepared)) }
+	planned := func() *Transaction { return txn(PhaseDispatching, try(Planned)) }
 	unplanned := func() *Transaction { return txn(PhaseDispatching) }
-	behind := func() *Transaction { return txn(PhaseDispatching, try(Unknown), try(Prepared, fee(150)), retried(1)) }
+	behind := func() *Transaction { return txn(PhaseDispatching, try(Unknown), try(Planned, fee(150)), retried(1)) }
 	away := fault(answer(Prove, 1), FaultUnreached, CodeUnavailable)
 	busy := fault(answer(Prove, 1), FaultBusy, CodeUnavailable)
 	busy.RetryAfter = 20 * time.Second
@@ -17,7 +17,7 @@ func awayRows() []row {
 		{"DISPATCHING: deferred, the worker was away or busy", []sample{
 			{"away: back, the attempt taken back, sender and queue rest", planned(), learns(away),
 				"deferred; WAITING, FREE; deferred 1; error WORKER_UNAVAILABLE; rest RESTED 30s; hold queue 30s"},
-			{"away once more: longer", txn(PhaseDispatching, try(Prepared), deferrals(2)),
+			{"away once more: longer", txn(PhaseDispatching, try(Planned), deferrals(2)),
 				learns(away, asked(&Sender{Away: 3})),
 				"deferred; WAITING, FREE; deferred 3; error WORKER_UNAVAILABLE; rest RESTED 4m0s; hold queue 2m0s"},
 			{"busy: as long as it says", planned(), learns(busy),
@@ -25,28 +25,28 @@ func awayRows() []row {
 			{"out of order", planned(), learns(fault(answer(Prove, 1), FaultOutOfOrder, "502")),
 				"deferred; WAITING, FREE; deferred 1; error 502; rest RESTED 30s; hold queue 30s"},
 			{"it proves other types, and not this one: counted", planned(), learns(strange),
-				"answered; RETRY, RETRY; 1 prepared over 7@100; error TYPE_NOT_SERVED"},
+				"answered; RETRY, RETRY; 1 dropped 7@100; error TYPE_NOT_SERVED"},
 			{"something open: waits with the same sender", behind(),
 				learns(func() Answer { a := away; a.Call.Number = 2; return a }()),
-				"deferred; RETRY, DELAY; 1 unknown open 7@100; retries 1; deferred 1; error WORKER_UNAVAILABLE; " +
+				"deferred; RETRY, DELAY; 1 unknown 7@100; retries 1; deferred 1; error WORKER_UNAVAILABLE; " +
 					"due in 30s; rest RESTED 30s"},
-			{"known to the worker by an earlier loss: the attempt stays, over", txn(PhaseDispatching, try(Prepared), losses(1)),
+			{"known to the worker by an earlier loss: the attempt stays, over", txn(PhaseDispatching, try(Planned), losses(1)),
 				learns(away),
-				"deferred; WAITING, FREE; 1 prepared over 7@100; losses 1; deferred 1; error WORKER_UNAVAILABLE; " +
+				"deferred; WAITING, FREE; 1 dropped 7@100; losses 1; deferred 1; error WORKER_UNAVAILABLE; " +
 					"rest RESTED 30s; hold queue 30s"},
-			{"a legacy worker was not reached: not sent", txn(PhaseDispatching, try(Prepared, legacy)),
+			{"a legacy worker was not reached: not sent", txn(PhaseDispatching, try(Planned, legacy)),
 				learns(fault(answer(Dispatch, 1), FaultUnreached, CodeUnavailable)),
-				"deferred; WAITING, FREE; 1 legacy prepared over 7@100; deferred 1; error WORKER_UNAVAILABLE; " +
+				"deferred; WAITING, FREE; 1 legacy dropped 7@100; deferred 1; error WORKER_UNAVAILABLE; " +
 					"rest RESTED 30s; hold queue 30s"},
-			{"cancelled meanwhile: ends", txn(PhaseDispatching, try(Prepared), cancelling), learns(away),
+			{"cancelled meanwhile: ends", txn(PhaseDispatching, try(Planned), cancelling), learns(away),
 				"cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED; rest RESTED 30s; drop bytes; trusts"},
 		}},
 		{"DISPATCHING: deferred, for the sender or the chain alone", []sample{
 			{"no quorum", unplanned(), decides(asked(good()), func(v *View) { v.Tip.Quorum = false }),
 				"deferred; WAITING, FREE; deferred 1; error CHAIN_UNAVAILABLE; rest RESTED 10s"},
-			{"the same, planned by a process that is gone: its worker may know it", txn(PhaseDispatching, try(Prepared)),
+			{"the same, planned by a process that is gone: its worker may know it", txn(PhaseDispatching, try(Planned)),
 				decides(asked(good()), knows(func(l *Local) { l.Taken = 0 }), func(v *View) { v.Tip.Quorum = false }),
-				"deferred; WAITING, FREE; 1 prepared over 7@100; deferred 1; error CHAIN_UNAVAILABLE; rest RESTED 10s"},
+				"deferred; WAITING, FREE; 1 dropped 7@100; deferred 1; error CHAIN_UNAVAILABLE; rest RESTED 10s"},
 			{"the account cannot be asked for", unplanned(),
 				decides(asked(good()), account(AccountTold{Lost: "timeout"})),
 				"deferred; WAITING, FREE; deferred 1; error CHAIN_UNAVAILABLE; rest RESTED 10s"},
@@ -65,7 +65,7 @@ func awayRows() []row {
 				"deferred; WAITING, FREE; deferred 1; error FEE_LIMIT; rest RESTED 1h0m0s fees"},
 			{"a fee limit, something open", txn(PhaseDispatching, try(Unknown), retried(1)),
 				learns(Denied{Why: Costly, Left: time.Hour}),
-				"deferred; RETRY, DELAY; 1 unknown open 7@100; retries 1; deferred 1; error FEE_LIMIT; " +
+				"deferred; RETRY, DELAY; 1 unknown 7@100; retries 1; deferred 1; error FEE_LIMIT; " +
 					"due in 1h0m0s; rest RESTED 1h0m0s fees"},
 			{"its worker signs for another account", unplanned(),
 				learns(HealthTold{Why: WrongAccount, Wrong: 1}, asked(good())),
@@ -75,11 +75,11 @@ func awayRows() []row {
 			{"its type is not known here", unplanned(), decides(func(v *View) { v.Known = false }),
 				"deferred; WAITING, FREE; deferred 1; error UNKNOWN_TYPE; rest RESTED 1s"},
 			{"nor the next time, later", txn(PhaseDispatching, try(Unknown), deferrals(3)), decides(func(v *View) { v.Known = false }),
-				"deferred; RETRY, DELAY; 1 unknown open 7@100; deferred 4; error UNKNOWN_TYPE; due in 8s; rest RESTED 8s"},
+				"deferred; RETRY, DELAY; 1 unknown 7@100; deferred 4; error UNKNOWN_TYPE; due in 8s; rest RESTED 8s"},
 			{"its fee is not raised for what no worker took on",
-				txn(PhaseDispatching, try(Prepared, over, fee(150)), retried(1), deferrals(1)),
+				txn(PhaseDispatching, try(Planned, over, fee(150)), retried(1), deferrals(1)),
 				decides(asked(good()), holds(7, 150)),
-				"planning; DISPATCHING, BLOCKED; 1 prepared over 7@150; 2 prepared planned 7@150; retries 1; " +
+				"planning; DISPATCHING, BLOCKED; 1 dropped 7@150; 2 planned 7@150; retries 1; " +
 					"deferred 1"},
 		}},
 	}
@@ -98,24 +98,24 @@ func chainRows() []row {
 			{"not looked yet", txn(PhaseSent, try(Signed)), decides(knows(func(l *Local) { l.SentAt = clock })),
 				"sent"},
 			{"in a pool", txn(PhaseSent, try(Signed)), decides(sees(FatePooled, 0)),
-				"sent; REVISION, WAITING_INCLUSION; 1 pooled open 7@100"},
+				"sent; REVISION, WAITING_INCLUSION; 1 pooled 7@100"},
 			{"what the nodes said is noted with it", txn(PhaseSent, try(Signed)),
-				decides(knows(func(l *Local) { l.Said = Said{Number: 1, Outcome: Sent} })),
-				"sent; REVISION, WAITING_INCLUSION; 1 sent open 7@100"},
+				decides(knows(func(l *Local) { l.Said = Said{Number: 1, State: Sent} })),
+				"sent; REVISION, WAITING_INCLUSION; 1 sent 7@100"},
 			{"after a crash the same bytes are sent first", txn(PhaseSent, try(Signed)),
 				decides(knows(func(l *Local) { l.SentAt = time.Time{} })),
 				"resending; ask-bytes"},
 			{"found again after a failover: sent on", txn(PhaseDispatching, try(Signed)), decides(),
-				"sent; REVISION, INCLUSION; 1 signed open 7@100"},
+				"sent; REVISION, INCLUSION; 1 signed 7@100"},
 		}},
 		{"REVISION: Redis had forgotten that the nodes refused it, and its process knows", []sample{
 			{"nothing is sent, nothing looked for", txn(PhaseSent, try(Refused, over)), decides(),
-				"settled; RETRY, RETRY; 1 refused over 7@100"},
+				"settled; RETRY, RETRY; 1 refused 7@100"},
 			{"cancelled: ends", txn(PhaseSent, try(Refused, over), cancelling), decides(),
-				"cancelled; FAILED, FREE; 1 refused over 7@100; cancel asked; error CANCELLED; " +
+				"cancelled; FAILED, FREE; 1 refused 7@100; cancel asked; error CANCELLED; " +
 					"event CANCELLED; drop bytes; trusts; tell on-failure"},
 			{"it was to be UNRESOLVED: is", txn(PhaseSent, try(Refused, over), ending(PhaseUnresolved)), decides(),
-				"settled; UNRESOLVED, FREE; 1 refused over 7@100; drop bytes; trusts; tell on-failure"},
+				"settled; UNRESOLVED, FREE; 1 refused 7@100; drop bytes; trusts; tell on-failure"},
 		}},
 		{"REVISION, WAITING_INCLUSION: in no pool and no block", []sample{
 			{"the same bytes again, no retry", txn(PhaseWatching, try(Sent)), decides(sees(FateAbsent, 0), kept),
@@ -137,36 +137,36 @@ func chainRows() []row {
 				"absent; look in 14m0s"},
 			{"legacy, for long: a person", txn(PhaseWatching, try(Unknown, legacy, worked)),
 				decides(sees(FateAbsent, 0)),
-				"ambiguous; UNRESOLVED, FREE; 1 legacy unknown open 7@100; error OUTCOME_UNKNOWN; " +
+				"ambiguous; UNRESOLVED, FREE; 1 legacy unknown 7@100; error OUTCOME_UNKNOWN; " +
 					"event OUTCOME_UNKNOWN; stop sender OUTCOME_UNKNOWN; tell on-failure"},
 			{"legacy, for long, by one node's word: waits", txn(PhaseWatching, try(Unknown, legacy, worked)),
 				decides(sees(FateAbsent, 0, func(g *Sighting) { g.Agreed = false })), "absent; look in 0s"},
 		}},
 		{"REVISION, WAITING_INCLUSION: BUMP_AFTER slots in the pool", []sample{
 			{"a new attempt, same nonce, higher fee, no retry", lingering(), decides(sees(FatePooled, 0), longAgo),
-				"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@150"},
+				"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 planned 7@150"},
 			{"once more: above the dearest", txn(PhaseWatching, try(Sent, waited(250)), try(Sent, fee(150), waited(295))),
 				decides(sees(FatePooled, 0), longAgo),
-				"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 sent open 7@150; 3 prepared planned 7@225"},
+				"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 sent 7@150; 3 planned 7@225"},
 			{"not before the latest has waited so long",
 				txn(PhaseWatching, try(Sent, waited(250)), try(Sent, fee(150), waited(299))),
 				decides(sees(FatePooled, 0), longAgo),
 				"pool; look in 3m0s"},
-			{"signed again", txn(PhaseWatching, try(Sent), try(Prepared, fee(150))), decides(sees(FatePooled, 0), kept),
+			{"signed again", txn(PhaseWatching, try(Sent), try(Planned, fee(150))), decides(sees(FatePooled, 0), kept),
 				"raising; resign 2"},
-			{"or proved afresh", txn(PhaseWatching, try(Sent), try(Prepared, fee(150))),
+			{"or proved afresh", txn(PhaseWatching, try(Sent), try(Planned, fee(150))),
 				decides(sees(FatePooled, 0), kept, knows(func(l *Local) { l.NoResign = true })),
 				"raising; prove 2"},
-			{"stored", txn(PhaseWatching, try(Sent), try(Prepared, fee(150))),
+			{"stored", txn(PhaseWatching, try(Sent), try(Planned, fee(150))),
 				learns(signed(Resign, 2), sees(FatePooled, 0)),
-				"answered; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 signed open 7@150; " +
+				"answered; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 signed 7@150; " +
 					"keep bytes of 2; confirm"},
-			{"not made: the earlier one goes on waiting", txn(PhaseWatching, try(Sent), try(Prepared, fee(150))),
+			{"not made: the earlier one goes on waiting", txn(PhaseWatching, try(Sent), try(Planned, fee(150))),
 				learns(fault(answer(Resign, 2), FaultError, "400")),
-				"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared over 7@150"},
+				"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 dropped 7@150"},
 			{"refused by every node", txn(PhaseWatching, try(Sent), try(Signed, fee(150))),
 				learns(SendTold{Call: freshly(Send, 2), Refusal: refused("Insufficient_replace_fee", Refusal{})}, kept),
-				"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 refused over 7@150; keep bytes of 1"},
+				"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 refused 7@150; keep bytes of 1"},
 			{"too young", txn(PhaseWatching, try(Sent)), decides(sees(FatePooled, 0), longAgo), "pool; look in 3m0s"},
 			{"at the cap: the same bytes", txn(PhaseWatching, try(Sent, fee(300))),
 				decides(sees(FatePooled, 0), aWhile, kept),
@@ -187,9 +187,9 @@ func settledRows() []row {
 	return []row{
 		{"REVISION, WAITING_INCLUSION: failed in a block SETTLE_DEPTH deep", []sample{
 			{"mendable", txn(PhaseWatching, try(Sent)), decides(sees(FateFailed, 5, mendable)),
-				"settled; RETRY, RETRY; 1 failed over 7@100; error Precondition; drop bytes; B62a from nonce 8"},
+				"settled; RETRY, RETRY; 1 failed 7@100; error Precondition; drop bytes; B62a from nonce 8"},
 			{"permanent", txn(PhaseWatching, try(Sent)), decides(sees(FateFailed, 5, permanent)),
-				"settled; UNRESOLVED, FREE; 1 failed over 7@100; error Update_not_permitted; drop bytes; " +
+				"settled; UNRESOLVED, FREE; 1 failed 7@100; error Update_not_permitted; drop bytes; " +
 					"B62a from nonce 8; trusts; tell on-failure"},
 			{"not deep enough", txn(PhaseWatching, try(Sent)), decides(sees(FateFailed, 4, permanent)), "failed-in"},
 			{"not agreed", txn(PhaseWatching, try(Sent)),
@@ -197,58 +197,58 @@ func settledRows() []row {
 				"failed-in"},
 			{"by the archive's word alone: a person", txn(PhaseWatching, try(Sent)),
 				decides(sees(FateFailed, 9, func(g *Sighting) { g.Archived = true })),
-				"settled; UNRESOLVED, FREE; 1 failed over 7@100; error ; drop bytes; ask nonce; trusts; tell on-failure"},
-			{"finished before", txn(PhaseWatching, try(Unknown), try(Prepared, over), ending(PhaseDone)),
+				"settled; UNRESOLVED, FREE; 1 failed 7@100; error ; drop bytes; ask nonce; trusts; tell on-failure"},
+			{"finished before", txn(PhaseWatching, try(Unknown), try(Planned, over), ending(PhaseDone)),
 				decides(sees(FateFailed, 5, mendable, func(g *Sighting) { g.Hash = "5J1" })),
-				"settled; DONE, FREE; 1 failed over 7@100; 2 prepared over 7@100; drop bytes; " +
+				"settled; DONE, FREE; 1 failed 7@100; 2 dropped 7@100; drop bytes; " +
 					"B62a from nonce 8; trusts; tell on-success"},
 			{"cancelled", txn(PhaseWatching, try(Sent), cancelling), decides(sees(FateFailed, 5, mendable)),
-				"cancelled; FAILED, FREE; 1 failed over 7@100; cancel asked; error CANCELLED; event CANCELLED; " +
+				"cancelled; FAILED, FREE; 1 failed 7@100; cancel asked; error CANCELLED; event CANCELLED; " +
 					"drop bytes; B62a from nonce 8; trusts; tell on-failure"},
 			{"with another nonce than its legacy worker was given", txn(PhaseWatching, try(Sent, legacy)),
 				decides(sees(FateFailed, 5, mendable, func(g *Sighting) { g.Nonce = 9 })),
-				"ignored; REVISION, WAITING_INCLUSION; 1 legacy sent open 7@100; error NONCE_IGNORED; " +
+				"ignored; REVISION, WAITING_INCLUSION; 1 legacy sent 7@100; error NONCE_IGNORED; " +
 					"event NONCE_IGNORED"},
 			{"and when that is noted: its sender goes on from the nonce that was spent",
-				txn(PhaseWatching, try(Sent, legacy, func(a *Attempt) { a.Error = oops(CodeNonceIgnored) })),
+				txn(PhaseWatching, try(Sent, legacy, failedBy(CodeNonceIgnored))),
 				decides(sees(FateFailed, 5, mendable, func(g *Sighting) { g.Nonce = 9 })),
-				"settled; RETRY, RETRY; 1 legacy failed over 7@100; error Precondition; drop bytes; B62a from nonce 10"},
+				"settled; RETRY, RETRY; 1 legacy failed 7@100; error Precondition; drop bytes; B62a from nonce 10"},
 		}},
 		{"REVISION, WAITING_INCLUSION: expired, or its nonce spent by another", []sample{
-			{"expired: its nonce stays", txn(PhaseWatching, try(Sent), try(Prepared)), decides(sees(FateExpired, 5)),
-				"settled; RETRY, RETRY; 1 expired over 7@100; 2 prepared over 7@100; error EXPIRED; drop bytes; " +
+			{"expired: its nonce stays", txn(PhaseWatching, try(Sent), try(Planned)), decides(sees(FateExpired, 5)),
+				"settled; RETRY, RETRY; 1 expired 7@100; 2 dropped 7@100; error EXPIRED; drop bytes; " +
 					"B62a from nonce 7"},
 			{"expired while the network took nothing: signed again, and that is no try",
 				txn(PhaseWatching, try(Signed, stalled)), decides(sees(FateExpired, 5)),
-				"settled; RETRY, DELAY; 1 expired over 7@100; deferred 1; error EXPIRED; due in 30s; B62a from nonce 7"},
+				"settled; RETRY, DELAY; 1 expired 7@100; deferred 1; error EXPIRED; due in 30s; B62a from nonce 7"},
 			{"and no more after its last", txn(PhaseWatching, try(Signed, stalled), cancelling), decides(sees(FateExpired, 5)),
-				"cancelled; FAILED, FREE; 1 expired over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
+				"cancelled; FAILED, FREE; 1 expired 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
 					"B62a from nonce 7; trusts; tell on-failure"},
 			{"turned away by a gateway, while others passed: it ends with its words",
 				txn(PhaseWatching, try(Unknown, turnedAway)), decides(sees(FateExpired, 5), othersPass),
-				"settled; FAILED, FREE; 1 expired over 7@100; error Gateway; drop bytes; B62a from nonce 7; " +
+				"settled; FAILED, FREE; 1 expired 7@100; error Gateway; drop bytes; B62a from nonce 7; " +
 					"trusts; tell on-failure"},
 			{"and none passed: signed again", txn(PhaseWatching, try(Unknown, turnedAway)), decides(sees(FateExpired, 5)),
-				"settled; RETRY, DELAY; 1 expired over 7@100; deferred 1; error EXPIRED; due in 30s; B62a from nonce 7"},
+				"settled; RETRY, DELAY; 1 expired 7@100; deferred 1; error EXPIRED; due in 30s; B62a from nonce 7"},
 			{"a node shows it all the same: that is noted", txn(PhaseWatching, try(Unknown, turnedAway)),
-				decides(sees(FatePooled, 0)), "pool; REVISION, WAITING_INCLUSION; 1 pooled open 7@100"},
+				decides(sees(FatePooled, 0)), "pool; REVISION, WAITING_INCLUSION; 1 pooled 7@100"},
 			{"a node takes it at last: that is noted", txn(PhaseWatching, try(Unknown, turnedAway)),
 				learns(SendTold{Call: calling(Send, 1), Accepted: true, Hash: "5J1"}),
-				"sent; REVISION, WAITING_INCLUSION; 1 sent open 7@100"},
+				"sent; REVISION, WAITING_INCLUSION; 1 sent 7@100"},
 			{"the network takes nothing any more: that is noted", txn(PhaseWatching, try(Sent)),
 				learns(SendTold{Call: calling(Send, 1), Error: oops("After_slot_tx_end"),
 					Refusal: &Refusal{Error: *oops("After_slot_tx_end"), Seen: true}}),
-				"sent; REVISION, WAITING_INCLUSION; 1 sent open 7@100"},
+				"sent; REVISION, WAITING_INCLUSION; 1 sent 7@100"},
 			{"once", txn(PhaseWatching, try(Sent, stalled)),
 				learns(SendTold{Call: calling(Send, 1), Error: oops("After_slot_tx_end"),
 					Refusal: &Refusal{Error: *oops("After_slot_tx_end"), Seen: true}}), "sent"},
 			{"expired, not deep enough", txn(PhaseWatching, try(Sent)), decides(sees(FateExpired, 4)), "expired"},
 			{"spent by another: its sender is stopped", txn(PhaseWatching, try(Sent)), decides(sees(FateDisplaced, 5)),
-				"settled; RETRY, RETRY; 1 replaced over 7@100; error NONCE_TAKEN; stop sender STOPPED_NONCE; " +
+				"settled; RETRY, RETRY; 1 replaced 7@100; error NONCE_TAKEN; stop sender STOPPED_NONCE; " +
 					"unless its next nonce is above 7; drop bytes; B62a from nonce 8"},
 			{"of a train: those behind it may have gone on from there", txn(PhaseWatching, try(Sent)),
 				decides(sees(FateDisplaced, 5), behindIt(member(8, FateFailed))),
-				"settled; RETRY, RETRY; 1 replaced over 7@100; error NONCE_TAKEN; stop sender STOPPED_NONCE; " +
+				"settled; RETRY, RETRY; 1 replaced 7@100; error NONCE_TAKEN; stop sender STOPPED_NONCE; " +
 					"drop bytes; B62a from nonce 8; narrower"},
 			{"spent by another, not deep enough", txn(PhaseWatching, try(Sent)), decides(sees(FateDisplaced, 4)),
 				"displaced"},

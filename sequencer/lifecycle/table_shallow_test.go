@@ -6,7 +6,12 @@ import (
 	"time"
 )
 
-func shallow(a *Attempt) { over(a); a.Shallow = true }
+func shallow(a *Attempt) {
+	if a.State = a.State.shallow(); !a.Shallow() {
+		a.State = ReplacedShallow
+	}
+	over(a)
+}
 
 // again is one that failed in a block and is to be tried again in its place.
 func again(p Phase, n uint32) Member {
@@ -32,13 +37,13 @@ func shallowRows() []row {
 	}
 	used := func(v *View) { v.Local.Asked.Retries = new(0) }
 	next := func(a Answer) Answer { a.Nonce = 8; return a }
-	const opened = "REVISION, WAITING_INCLUSION; 1 sent shallow open 7@100"
+	const opened = "REVISION, WAITING_INCLUSION; 1 resurfaced 7@100"
 	return []row{
 		{"failed in a block, of a type that is tried again early", []sample{
 			{"tried again, and its bytes are kept", watched(), decides(early, sees(FateFailed, 1)),
-				"settled; RETRY, RETRY; 1 failed shallow over 7@100; error ; B62a from nonce 8"},
+				"settled; RETRY, RETRY; 1 failed-shallow 7@100; error ; B62a from nonce 8"},
 			{"raised before: both", watched(try(Sent, fee(150))), decides(early, sees(FateFailed, 1)),
-				"settled; RETRY, RETRY; 1 replaced shallow over 7@100; 2 failed shallow over 7@150; error ; B62a from nonce 8"},
+				"settled; RETRY, RETRY; 1 replaced-shallow 7@100; 2 failed-shallow 7@150; error ; B62a from nonce 8"},
 			{"not by one node's word", watched(), decides(early, sees(FateFailed, 4, func(g *Sighting) { g.Agreed = false })),
 				"failed-in"},
 			{"nor by an archive's", watched(), decides(early, sees(FateFailed, 4, func(g *Sighting) { g.Archived = true })),
@@ -47,13 +52,13 @@ func shallowRows() []row {
 			{"cancelled: nor", watched(cancelling), decides(early, sees(FateFailed, 4)), "failed-in"},
 			{"no try left: nor", watched(ending(PhaseFailed)), decides(early, sees(FateFailed, 4)), "failed-in"},
 			{"a second time: nor", second(PhaseWatching), decides(early, sees(FateFailed, 4)), "failed-in"},
-			{"watched again: nor", txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Shallow = true })),
+			{"watched again: nor", txn(PhaseWatching, try(Resurfaced)),
 				decides(early, sees(FateFailed, 4)), "failed-in"},
 			{"of a worker that sends by itself: nor", txn(PhaseWatching, try(Sent, legacy)), decides(early, sees(FateFailed, 4)),
 				"failed-in"},
 			{"expired: nor", watched(), decides(early, sees(FateExpired, 4)), "expired"},
 			{"settled at once", watched(), decides(early, sees(FateFailed, 5)),
-				"settled; RETRY, RETRY; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8"},
+				"settled; RETRY, RETRY; 1 failed 7@100; error ; drop bytes; B62a from nonce 8"},
 			{"of another type", watched(), decides(sees(FateFailed, 4)), "failed-in"},
 		}},
 		{"a shallow attempt, and no other is to be made", []sample{
@@ -61,57 +66,57 @@ func shallowRows() []row {
 				"; to end FAILED; confirm"},
 			{"unusable sender", failed(PhaseFailing), decides(early, asked(&Sender{Unusable: true})), "back; " + opened + "; to end WAITING; confirm"},
 			{"cancelled", failed(PhaseFailing), orders(Order{What: OrderCancel}, early),
-				"ordered; RETRY, RETRY; 1 failed shallow over 7@100; cancel asked; event CANCEL_REQUESTED; trusts"},
+				"ordered; RETRY, RETRY; 1 failed-shallow 7@100; cancel asked; event CANCEL_REQUESTED; trusts"},
 			{"and so watched", failed(PhaseDelayed, cancelling), decides(early), "cancelled; " + opened + "; cancel asked; error CANCELLED; confirm"},
-			{"the worker errs for good", failed(PhaseDispatching, try(Prepared, at(8))),
+			{"the worker errs for good", failed(PhaseDispatching, try(Planned, at(8))),
 				learns(fault(next(answer(Prove, 2)), FaultHopeless, "500"), early),
-				"answered; " + opened + "; 2 prepared over 8@100; to end UNRESOLVED; error 500; confirm"},
-			{"the worker has finished it", failed(PhaseDispatching, try(Prepared, at(8))), learns(next(finished(2)), early),
-				"answered; " + opened + "; 2 prepared over 8@100; to end DONE; confirm"},
-			{"the worker is away", failed(PhaseDispatching, try(Prepared, at(8))),
+				"answered; " + opened + "; 2 dropped 8@100; to end UNRESOLVED; error 500; confirm"},
+			{"the worker has finished it", failed(PhaseDispatching, try(Planned, at(8))), learns(next(finished(2)), early),
+				"answered; " + opened + "; 2 dropped 8@100; to end DONE; confirm"},
+			{"the worker is away", failed(PhaseDispatching, try(Planned, at(8))),
 				learns(fault(next(answer(Prove, 2)), FaultUnreached, CodeUnavailable), early),
-				"deferred; RETRY, DELAY; 1 failed shallow over 7@100; deferred 1; error WORKER_UNAVAILABLE; due in 30s; rest RESTED 30s"},
-			{"failed, and settled: its end", txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Shallow = true }), ending(PhaseFailed)),
+				"deferred; RETRY, DELAY; 1 failed-shallow 7@100; deferred 1; error WORKER_UNAVAILABLE; due in 30s; rest RESTED 30s"},
+			{"failed, and settled: its end", txn(PhaseWatching, try(Resurfaced), ending(PhaseFailed)),
 				decides(early, sees(FateFailed, 5)),
-				"settled; FAILED, FREE; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8; trusts; tell on-failure"},
-			{"settled, and it was to go back: back, not counted", txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Shallow = true }), ending(PhaseWaiting)),
+				"settled; FAILED, FREE; 1 failed 7@100; error ; drop bytes; B62a from nonce 8; trusts; tell on-failure"},
+			{"settled, and it was to go back: back, not counted", txn(PhaseWatching, try(Resurfaced), ending(PhaseWaiting)),
 				decides(early, sees(FateFailed, 5, hard)),
-				"settled; WAITING, FREE; 1 failed over 7@100; error F; drop bytes; B62a from nonce 8"},
-			{"unless it was cancelled", txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Shallow = true }), ending(PhaseWaiting), cancelling),
+				"settled; WAITING, FREE; 1 failed 7@100; error F; drop bytes; B62a from nonce 8"},
+			{"unless it was cancelled", txn(PhaseWatching, try(Resurfaced), ending(PhaseWaiting), cancelling),
 				decides(early, sees(FateFailed, 5)),
-				"cancelled; FAILED, FREE; 1 failed over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
+				"cancelled; FAILED, FREE; 1 failed 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
 					"B62a from nonce 8; trusts; tell on-failure"},
-			{"finished, and cancelled meanwhile: finished", failed(PhaseDispatching, try(Prepared, at(8)), cancelling),
+			{"finished, and cancelled meanwhile: finished", failed(PhaseDispatching, try(Planned, at(8)), cancelling),
 				learns(next(finished(2)), early),
-				"answered; " + opened + "; 2 prepared over 8@100; to end DONE; cancel asked; confirm"},
+				"answered; " + opened + "; 2 dropped 8@100; to end DONE; cancel asked; confirm"},
 			{"a person says that the other will not land", second(PhaseWatching), orders(Order{What: OrderDead}, early),
-				"ordered; RETRY, RETRY; 1 failed shallow over 7@100; 2 expired over 8@100; drop bytes; ask nonce; trusts"},
+				"ordered; RETRY, RETRY; 1 failed-shallow 7@100; 2 expired 8@100; drop bytes; ask nonce; trusts"},
 			{"and it was to end: not before the first has settled", second(PhaseWatching, ending(PhaseFailed)),
 				orders(Order{What: OrderDead}, early),
-				"ordered; " + opened + "; 2 expired over 8@100; to end FAILED; event RESOLVED; drop bytes; ask nonce; confirm; trusts"},
-			{"landed after all", txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Shallow = true }), ending(PhaseFailed)),
+				"ordered; " + opened + "; 2 expired 8@100; to end FAILED; event RESOLVED; drop bytes; ask nonce; confirm; trusts"},
+			{"landed after all", txn(PhaseWatching, try(Resurfaced), ending(PhaseFailed)),
 				decides(early, sees(FateIncluded, 2)),
-				"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
+				"landed; DONE, FREE; 1 included 7@100; landed 1; B62a from nonce 8; tell on-success"},
 		}},
 		{"a shallow attempt, and another", []sample{
 			{"planned at the next nonce", failed(PhaseDispatching), decides(early, asked(&Sender{Account: payer, Next: new(uint32(8)),
-				Greeted: true}), holds(8, 100)), "planning; DISPATCHING, BLOCKED; 1 failed shallow over 7@100; 2 prepared planned 8@100"},
+				Greeted: true}), holds(8, 100)), "planning; DISPATCHING, BLOCKED; 1 failed-shallow 7@100; 2 planned 8@100"},
 			{"not if the chain has unspent what failed", failed(PhaseDispatching),
 				decides(early, asked(&Sender{Account: payer, Next: new(uint32(8)), Greeted: true}), holds(7, 100), landedAt(3)),
-				"deferred; RETRY, DELAY; 1 failed shallow over 7@100; deferred 1; error NONCE_BEHIND; due in 10s; rest RESTED 10s"},
+				"deferred; RETRY, DELAY; 1 failed-shallow 7@100; deferred 1; error NONCE_BEHIND; due in 10s; rest RESTED 10s"},
 			{"nor what failed behind it", txn(PhaseDispatching),
 				decides(early, asked(&Sender{Account: payer, Next: new(uint32(8)), Greeted: true}), holds(7, 100), landedAt(3),
 					behindIt(again(PhaseDispatching, 7))),
 				"broken"},
 			{"landed: final when that is", second(PhaseWatching), decides(early, sees(FateIncluded, 2, of("5J2"))),
-				"landed; DONE, FREE; 1 failed shallow over 7@100; 2 included over 8@100; landed 2; B62a from nonce 8; " +
+				"landed; DONE, FREE; 1 failed-shallow 7@100; 2 included 8@100; landed 2; B62a from nonce 8; " +
 					"tell on-success"},
 			{"settled meanwhile", failed(PhaseDelayed), decides(early, sees(FateFailed, 5)),
-				"settled; RETRY, DELAY; 1 failed over 7@100; drop bytes"},
-			{"landed meanwhile", failed(PhaseDispatching, try(Prepared, at(8))), decides(early, sees(FateIncluded, 2, of("5J1"))),
-				"landed; DONE, FREE; 1 included over 7@100; 2 prepared over 8@100; landed 1; B62a from nonce 8; tell on-success"},
-			{"its block gone: open again", failed(PhaseDispatching, try(Prepared, at(8))), decides(early, sees(FateAbsent, 0)),
-				"orphaned; " + opened + "; 2 prepared over 8@100; confirm"},
+				"settled; RETRY, DELAY; 1 failed 7@100; drop bytes"},
+			{"landed meanwhile", failed(PhaseDispatching, try(Planned, at(8))), decides(early, sees(FateIncluded, 2, of("5J1"))),
+				"landed; DONE, FREE; 1 included 7@100; 2 dropped 8@100; landed 1; B62a from nonce 8; tell on-success"},
+			{"its block gone: open again", failed(PhaseDispatching, try(Planned, at(8))), decides(early, sees(FateAbsent, 0)),
+				"orphaned; " + opened + "; 2 dropped 8@100; confirm"},
 			{"its time over, and its nonce unspent: open again", failed(PhaseDelayed), decides(early, sees(FateExpired, 5)),
 				"orphaned; " + opened + "; confirm"},
 			{"not by one node's word", failed(PhaseDelayed, due(time.Hour)),
@@ -122,11 +127,11 @@ func shallowRows() []row {
 				"delay; look in 1h0m0s"},
 			{"not while another is open", second(PhaseWatching), decides(early, sees(FatePooled, 0)), "pool; look in 3m0s"},
 			{"final", second(PhaseDone, landedBy(2)), decides(early, sees(FateIncluded, 8, of("5J2"))),
-				"final; DONE, FREE; 1 failed over 7@100; 2 sent open 8@100; landed 2; event FINAL; drop bytes"},
+				"final; DONE, FREE; 1 failed 7@100; 2 sent 8@100; landed 2; event FINAL; drop bytes"},
 			{"failed, too, and settled: the first goes on being watched", second(PhaseWatching), decides(early, sees(FateFailed, 5, of("5J2"))),
-				"settled; RETRY, RETRY; 1 failed shallow over 7@100; 2 failed over 8@100; error ; drop bytes; B62a from nonce 8"},
+				"settled; RETRY, RETRY; 1 failed-shallow 7@100; 2 failed 8@100; error ; drop bytes; B62a from nonce 8"},
 			{"orphaned, and gone for good: the first may have landed", second(PhaseDone, landedBy(2), func(t *Transaction) { t.Reopened = true }),
-				decides(early, sees(FateFailed, 5, of("5J2"))), "orphaned; DONE, FREE; 1 included over 7@100; 2 failed over 8@100; " +
+				decides(early, sees(FateFailed, 5, of("5J2"))), "orphaned; DONE, FREE; 1 included 7@100; 2 failed 8@100; " +
 					"landed 1; reopened"},
 		}},
 		{"in a train, and one failed early", []sample{
@@ -137,17 +142,17 @@ func shallowRows() []row {
 			{"until they are to be tried again, too", failed(PhaseDispatching),
 				decides(early, asked(&Sender{Account: payer, Next: new(uint32(9)), Greeted: true}), holds(9, 100),
 					behindIt(again(PhaseDispatching, 8))),
-				"planning; DISPATCHING, BLOCKED; 1 failed shallow over 7@100; 2 prepared planned 9@100"},
+				"planning; DISPATCHING, BLOCKED; 1 failed-shallow 7@100; 2 planned 9@100"},
 			{"and asks for its sender anew then", failed(PhaseDispatching), decides(early, asked(good()),
 				knows(func(l *Local) { l.Asked.Among = true }), behindIt(again(PhaseDispatching, 8))), "planning; ask-sender"},
 			{"behind one that is tried again: in its place, not counted", watched(),
 				decides(early, sees(FateFailed, 1, hard), ahead(again(PhaseFailing, 6))),
-				"settled; RETRY, DELAY; 1 failed shallow over 7@100; deferred 1; error F; due in 0s; B62a from nonce 8"},
+				"settled; RETRY, DELAY; 1 failed-shallow 7@100; deferred 1; error F; due in 0s; B62a from nonce 8"},
 			{"behind one that has failed, and is not: waits", watched(), decides(early, sees(FateFailed, 1), ahead(member(6, FateFailed))),
 				"failed-in"},
 			{"behind one that may land: waits", watched(), decides(early, sees(FateFailed, 1), ahead(member(6, FatePooled))), "failed-in"},
 			{"alone of a commuting type", watched(), decides(early, sees(FateFailed, 1), func(v *View) { v.Train.Commuting = true }),
-				"settled; RETRY, RETRY; 1 failed shallow over 7@100; error ; B62a from nonce 8"},
+				"settled; RETRY, RETRY; 1 failed-shallow 7@100; error ; B62a from nonce 8"},
 			{"one ahead is not seen yet: waits", watched(), decides(early, sees(FateFailed, 1), ahead(again(PhaseFailing, 6)),
 				func(v *View) { v.Train.Unseen = true }), "failed-in"},
 			{"commuting: waits", watched(), decides(early, sees(FateFailed, 1), ahead(member(6, FatePooled)),
@@ -159,12 +164,12 @@ func shallowRows() []row {
 				"behind"},
 			{"planned when they are in flight, and half of them in a block", failed(PhaseDispatching),
 				decides(early, asked(good()), ahead(member(9, FateIncluded), member(10, FatePooled)), behindIt(again(PhaseDispatching, 8))),
-				"planning; DISPATCHING, BLOCKED; 1 failed shallow over 7@100; 2 prepared planned 11@100; unless 11 is used"},
+				"planning; DISPATCHING, BLOCKED; 1 failed-shallow 7@100; 2 planned 11@100; unless 11 is used"},
 			{"of three, when the first is in a block", failed(PhaseDispatching),
 				decides(early, asked(good()), ahead(member(9, FatePooled)), behindIt(again(PhaseDispatching, 8))), "behind"},
 			{"of four, when one is in none", failed(PhaseDispatching),
 				decides(early, asked(good()), ahead(member(9, FatePooled)), behindIt(again(PhaseDispatching, 8), again(PhaseDispatching, 8))),
-				"planning; DISPATCHING, BLOCKED; 1 failed shallow over 7@100; 2 prepared planned 10@100; unless 10 is used"},
+				"planning; DISPATCHING, BLOCKED; 1 failed-shallow 7@100; 2 planned 10@100; unless 10 is used"},
 			{"of two, when the other is in a block", failed(PhaseDispatching), decides(early, asked(good()), ahead(member(9, FatePooled))),
 				"behind"},
 			{"not when one behind has not ended", failed(PhaseDispatching),
@@ -176,10 +181,10 @@ func shallowRows() []row {
 				"behind"},
 			{"not behind one that is watched again below another", txn(PhaseDispatching),
 				decides(early, asked(good()), ahead(member(9, FatePooled), member(8, FatePooled))), "broken; WAITING, FREE; deferred 1"},
-			{"the worker errs: once more, later, in its place", failed(PhaseDispatching, try(Prepared, at(10))),
+			{"the worker errs: once more, later, in its place", failed(PhaseDispatching, try(Planned, at(10))),
 				learns(func() Answer { a := fault(answer(Prove, 2), FaultError, "400"); a.Nonce = 10; return a }(), early,
 					ahead(member(9, FatePooled))),
-				"settled; RETRY, DELAY; 1 failed shallow over 7@100; 2 prepared over 10@100; deferred 1; error 400; due in 1m0s"},
+				"settled; RETRY, DELAY; 1 failed-shallow 7@100; 2 dropped 10@100; deferred 1; error 400; due in 1m0s"},
 			{"landed behind one that was seen to fail, and may have landed: waits for that", watched(),
 				decides(sees(FateIncluded, 2), ahead(again(PhaseDelayed, 6))), "behind"},
 			{"watched again where one ahead will not be", failed(PhaseDispatching), decides(early, asked(good()), ahead(member(6, FateFailed))),
@@ -197,7 +202,7 @@ func TestOpened(t *testing.T) {
 		*l = Local{Taken: 2, Marked: 2, Unsent: 2, SentAt: clock, Resent: 3, Said: Said{Number: 2},
 			Asked: Asked{Overtaken: true}}
 	})
-	v := view(txn(PhaseDelayed, try(FailedIn, shallow, in), try(Prepared, over, at(8)), cancelling), early, worldly)
+	v := view(txn(PhaseDelayed, try(FailedIn, shallow, in), try(Planned, over, at(8)), cancelling), early, worldly)
 	s := Decide(v)
 	if a := s.Txn.Attempts[0]; !a.Open() || a.Height != 0 || a.StateHash != "" || a.Confirmations != 0 || a.Error != nil {
 		t.Errorf("%+v", a)
@@ -208,9 +213,9 @@ func TestOpened(t *testing.T) {
 	v = view(txn(PhaseDone, try(FailedIn, shallow, in), try(Included, at(8), block), landedBy(2), try(Signed, at(8)),
 		func(t *Transaction) { t.Reopened = true }), early, worldly, sees(FateFailed, 5))
 	s = Decide(v)
-	want := []Outcome{Included, Replaced, FailedIn} // the last is the one in the block
+	want := []AttemptState{Included, Replaced, FailedIn} // the last is the one in the block
 	for i := range want {
-		if a := &s.Txn.Attempts[i]; a.Outcome != want[i] || a.Shallow || a.EndedAt.IsZero() {
+		if a := &s.Txn.Attempts[i]; a.State != want[i] || a.EndedAt.IsZero() {
 			t.Errorf("%+v", a)
 		}
 	}

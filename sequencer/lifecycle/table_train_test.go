@@ -32,7 +32,7 @@ func alone(a *Attempt) { a.Alone = true }
 
 // unmade is one that its worker has.
 func unmade(n uint32) Member {
-	return Member{Txn: txn(PhaseDispatching, try(Prepared, at(n)))}
+	return Member{Txn: txn(PhaseDispatching, try(Planned, at(n)))}
 }
 
 // ofTrains are the reasons that only those in a train have.
@@ -46,7 +46,7 @@ func trainRows() []row {
 		{"a person, while others are behind", []sample{
 			{"cancels what waits for its next try: remembered", txn(PhaseDelayed, try(Expired, over)),
 				orders(Order{What: OrderCancel}, behindIt(member(8, FatePooled))),
-				"ordered; RETRY, DELAY; 1 expired over 7@100; cancel asked; event CANCEL_REQUESTED; trusts"},
+				"ordered; RETRY, DELAY; 1 expired 7@100; cancel asked; event CANCEL_REQUESTED; trusts"},
 			{"says that it is dead, which ends it: refused", txn(PhaseWatching, try(Sent), ending(PhaseFailed)),
 				orders(Order{What: OrderDead}, behindIt(member(8, FatePooled))),
 				"transaction u is REVISION: others of its queue were made on it and are in flight"},
@@ -59,13 +59,13 @@ func trainPlans() row {
 	return row{"planned behind others", []sample{
 		{"at the nonce that follows, whatever the sender's next is", fresh,
 			decides(asked(good()), ahead(member(11, FatePooled), member(12, FateAbsent))),
-			"planning; DISPATCHING, BLOCKED; 1 prepared planned 13@100; unless 13 is used"},
+			"planning; DISPATCHING, BLOCKED; 1 planned 13@100; unless 13 is used"},
 		{"which one has used that has landed behind those ahead, and is gone", fresh,
 			decides(asked(&Sender{Account: payer, Next: new(uint32(13)), Greeted: true}), ahead(member(11, FatePooled))),
 			"behind"},
 		{"and which is free all the same", fresh,
 			decides(asked(&Sender{Account: payer, Next: new(uint32(12)), Greeted: true}), ahead(member(11, FatePooled))),
-			"planning; DISPATCHING, BLOCKED; 1 prepared planned 12@100; unless 12 is used"},
+			"planning; DISPATCHING, BLOCKED; 1 planned 12@100; unless 12 is used"},
 		{"as the store says: the sender is asked anew", fresh, learns(Denied{Why: Used}, knows(func(l *Local) {
 			l.Asked = Asked{Sender: good()}
 		}), ahead(member(11, FatePooled))), "planning"},
@@ -81,27 +81,27 @@ func trainPlans() row {
 		{"one ahead failed: back, not counted", fresh, decides(asked(good()), ahead(member(11, FateFailed))),
 			"broken; WAITING, FREE; deferred 1"},
 		{"one ahead is to be made anew", fresh, decides(asked(good()), ahead(unmade(11))), "broken; WAITING, FREE; deferred 1"},
-		{"and so while its worker has it", txn(PhaseDispatching, try(Prepared)),
+		{"and so while its worker has it", txn(PhaseDispatching, try(Planned)),
 			decides(asked(good()), ahead(member(6, FateExpired))),
-			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1"},
-		{"where something of it may be out: watched, and then back", txn(PhaseDispatching, try(Unknown), try(Prepared)),
+			"broken; WAITING, FREE; 1 dropped 7@100; deferred 1"},
+		{"where something of it may be out: watched, and then back", txn(PhaseDispatching, try(Unknown), try(Planned)),
 			decides(asked(good()), ahead(member(6, FateExpired))),
-			"broken; REVISION, WAITING_INCLUSION; 1 unknown open 7@100; 2 prepared over 7@100; to end WAITING"},
-		{"which is not where all ahead are in order", txn(PhaseDispatching, try(Unknown), try(Prepared)),
+			"broken; REVISION, WAITING_INCLUSION; 1 unknown 7@100; 2 dropped 7@100; to end WAITING"},
+		{"which is not where all ahead are in order", txn(PhaseDispatching, try(Unknown), try(Planned)),
 			decides(asked(good()), ahead(member(6, FatePooled))), "proving; prove 2"},
-		{"nor of the first", txn(PhaseDispatching, try(Unknown), try(Prepared)),
+		{"nor of the first", txn(PhaseDispatching, try(Unknown), try(Planned)),
 			decides(asked(good()), behindIt(member(8, FatePooled))), "proving; prove 2"},
-		{"a worker that sends by itself is not asked behind others", txn(PhaseDispatching, try(Prepared)),
+		{"a worker that sends by itself is not asked behind others", txn(PhaseDispatching, try(Planned)),
 			decides(knows(func(l *Local) { l.Legacy = true }), ahead(member(6, FatePooled))),
-			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error WORKER_UNAVAILABLE"},
+			"broken; WAITING, FREE; 1 dropped 7@100; deferred 1; error WORKER_UNAVAILABLE"},
 		{"those ahead are not known yet", fresh, decides(asked(good()), func(v *View) { v.Train.Unseen = true }), "behind"},
-		{"nor asked for while they are not", txn(PhaseDispatching, try(Prepared)),
+		{"nor asked for while they are not", txn(PhaseDispatching, try(Planned)),
 			decides(func(v *View) { v.Train.Unseen = true }), "behind"},
 		{"asked while others were in flight: asked anew", fresh,
 			decides(asked(good()), holds(9, 100), knows(func(l *Local) { l.Asked.Among = true })), "planning; ask-sender"},
-		{"planned at what one behind has by now: a failover forgot that it slipped", txn(PhaseDispatching, try(Prepared)),
-			decides(asked(good()), behindIt(member(nonce, FatePooled))), "planning; DISPATCHING, BLOCKED; 1 prepared over 7@100"},
-		{"planned below what one behind has", txn(PhaseDispatching, try(Prepared)),
+		{"planned at what one behind has by now: a failover forgot that it slipped", txn(PhaseDispatching, try(Planned)),
+			decides(asked(good()), behindIt(member(nonce, FatePooled))), "planning; DISPATCHING, BLOCKED; 1 dropped 7@100"},
+		{"planned below what one behind has", txn(PhaseDispatching, try(Planned)),
 			decides(asked(good()), behindIt(member(8, FatePooled))), "proving; prove 1"},
 		{"nothing anew while one is behind", txn(PhaseDispatching, try(FailedIn, over)),
 			decides(asked(good()), holds(8, 100), behindIt(member(8, FatePooled))), "broken"},
@@ -112,102 +112,102 @@ func trainPlans() row {
 
 func trainHeld() row {
 	held := func(v *View) { v.Train.Held = true }
-	fresh, made := txn(PhaseDispatching), txn(PhaseDispatching, try(Prepared))
+	fresh, made := txn(PhaseDispatching), txn(PhaseDispatching, try(Planned))
 	first := ahead(member(6, FatePooled))
 	early := txn(PhaseDispatching, early(11))
 	return row{"nothing may join: paused, drained, or told to end", []sample{
 		{"what is not planned: back, as if it had not joined", fresh, decides(asked(good()), held, first), "held; WAITING, FREE"},
-		{"what its worker has", made, decides(held, first), "held; WAITING, FREE; 1 prepared over 7@100"},
+		{"what its worker has", made, decides(held, first), "held; WAITING, FREE; 1 dropped 7@100"},
 		{"which would leave anyway", made, decides(held, ahead(member(6, FateExpired))),
-			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1"},
-		{"what is cancelled ends", txn(PhaseDispatching, try(Prepared), cancelling), decides(held, first),
-			"cancelled; FAILED, FREE; 1 prepared over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; trusts; tell on-failure"},
+			"broken; WAITING, FREE; 1 dropped 7@100; deferred 1"},
+		{"what is cancelled ends", txn(PhaseDispatching, try(Planned), cancelling), decides(held, first),
+			"cancelled; FAILED, FREE; 1 dropped 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; trusts; tell on-failure"},
 		{"what is signed goes on", txn(PhaseSent, try(Signed)), decides(held, first, knows(func(l *Local) { l.Unsent = 1 })), "sending; send 1"},
 		{"and what was signed just now", made, learns(signed(Prove, 1), held, first),
-			"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
-		{"what may be out goes on", txn(PhaseDispatching, try(Unknown), try(Prepared)), decides(asked(good()), held, first), "proving; prove 2"},
+			"answered; REVISION, INCLUSION; 1 signed 7@100; keep bytes of 1; confirm"},
+		{"what may be out goes on", txn(PhaseDispatching, try(Unknown), try(Planned)), decides(asked(good()), held, first), "proving; prove 2"},
 		{"the first goes on", made, decides(held), "proving; prove 1"},
 		{"also with others behind it", made, decides(held, behindIt(member(8, FatePooled))), "proving; prove 1"},
 		{"what waits for its turn with a proof", early, decides(asked(good()), held, atOnce, ahead(unmade(11))),
-			"held; WAITING, FREE; 1 prepared unplaced over 11@100; slips"},
-		{"what is unplaced, when its worker has made it", txn(PhaseDispatching, try(Prepared, unplaced)),
+			"held; WAITING, FREE; 1 proved 11@100; slips"},
+		{"what is unplaced, when its worker has made it", txn(PhaseDispatching, try(Planned, unplaced)),
 			decides(held, atOnce, ahead(unmade(11))), "proving; prove 1"},
 		{"what is to be tried again in its place: there, until what it failed by has settled",
-			txn(PhaseDispatching, try(FailedIn, over, shallow), try(Prepared, at(9))),
-			decides(held, first), "held; DISPATCHING, BLOCKED; 1 failed shallow over 7@100; 2 prepared over 9@100"},
+			txn(PhaseDispatching, try(FailedIn, over, shallow), try(Planned, at(9))),
+			decides(held, first), "held; DISPATCHING, BLOCKED; 1 failed-shallow 7@100; 2 dropped 9@100"},
 		{"where it waits", txn(PhaseDispatching, try(FailedIn, over, shallow), deferrals(1)),
 			decides(asked(good()), held, ahead(member(11, FateIncluded))), "held"},
 		{"and goes back if those ahead do not come", txn(PhaseDispatching, try(FailedIn, over), deferrals(1)),
-			decides(asked(good()), held, ahead(member(11, FateIncluded))), "held; WAITING, FREE; 1 failed over 7@100; deferred 1"},
+			decides(asked(good()), held, ahead(member(11, FateIncluded))), "held; WAITING, FREE; 1 failed 7@100; deferred 1"},
 	}}
 }
 
 func trainAnswers() row {
-	proving := txn(PhaseDispatching, try(Prepared))
+	proving := txn(PhaseDispatching, try(Planned))
 	first := ahead(member(6, FatePooled))
 	return row{"the worker of one behind others answers", []sample{
 		{"signed, and those ahead are in order", proving, learns(signed(Prove, 1), first),
-			"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
+			"answered; REVISION, INCLUSION; 1 signed 7@100; keep bytes of 1; confirm"},
 		{"signed, and one ahead has failed", proving, learns(signed(Prove, 1), ahead(member(6, FateFailed))),
-			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1"},
-		{"signed, one ahead has failed, and something of it may be out", txn(PhaseDispatching, try(Unknown), try(Prepared)),
+			"broken; WAITING, FREE; 1 dropped 7@100; deferred 1"},
+		{"signed, one ahead has failed, and something of it may be out", txn(PhaseDispatching, try(Unknown), try(Planned)),
 			learns(signed(Prove, 2), ahead(member(6, FateFailed))),
-			"answered; REVISION, INCLUSION; 1 unknown open 7@100; 2 signed open 7@100; keep bytes of 2; confirm"},
+			"answered; REVISION, INCLUSION; 1 unknown 7@100; 2 signed 7@100; keep bytes of 2; confirm"},
 		{"signed, and not fit to go along with them", proving, learns(lonely(signed(Prove, 1)), first),
-			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error NOT_TOGETHER"},
+			"broken; WAITING, FREE; 1 dropped 7@100; deferred 1; error NOT_TOGETHER"},
 		{"which does not matter if it is the first", proving, learns(lonely(signed(Prove, 1))),
-			"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
-		{"nor of a raise: its proof is the same", txn(PhaseWatching, try(Sent), try(Prepared)),
+			"answered; REVISION, INCLUSION; 1 signed 7@100; keep bytes of 1; confirm"},
+		{"nor of a raise: its proof is the same", txn(PhaseWatching, try(Sent), try(Planned)),
 			learns(lonely(signed(Resign, 2)), first, sees(FatePooled, 0)),
-			"answered; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 signed open 7@100; keep bytes of 2; confirm"},
+			"answered; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 signed 7@100; keep bytes of 2; confirm"},
 		{"an error is not its own", proving, learns(fault(answer(Prove, 1), FaultError, "E"), first),
-			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error E"},
+			"broken; WAITING, FREE; 1 dropped 7@100; deferred 1; error E"},
 		{"nor is one that no retry can mend", proving, learns(fault(answer(Prove, 1), FaultHopeless, "E"), first),
-			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error E"},
+			"broken; WAITING, FREE; 1 dropped 7@100; deferred 1; error E"},
 		{"nothing to send: as far as those ahead land", proving, learns(finished(1), first),
-			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1"},
+			"broken; WAITING, FREE; 1 dropped 7@100; deferred 1"},
 		{"busy: it alone waits", proving, learns(fault(answer(Prove, 1), FaultBusy, "B"), first),
 			"broken; WAITING, FREE; deferred 1; error B"},
-		{"its worker signs for another: its sender is stopped, and those ahead go on", txn(PhaseDispatching, try(Prepared)),
+		{"its worker signs for another: its sender is stopped, and those ahead go on", txn(PhaseDispatching, try(Planned)),
 			learns(HealthTold{Why: WrongAccount, Detail: "D"}, asked(good()), first),
 			"broken; WAITING, FREE; deferred 1; error WRONG_ACCOUNT; rest WRONG_ACCOUNT 1m0s"},
 		{"its queue has used its budget: its sender goes on", txn(PhaseDispatching),
 			learns(Denied{Why: Costly, Budget: "queue q", Left: time.Hour}, asked(good()), first),
 			"broken; WAITING, FREE; deferred 1; error FEE_LIMIT"},
-		{"busy, and cancelled: it ends", txn(PhaseDispatching, try(Prepared), cancelling),
+		{"busy, and cancelled: it ends", txn(PhaseDispatching, try(Planned), cancelling),
 			learns(fault(answer(Prove, 1), FaultBusy, "B"), first),
 			"cancelled; FAILED, FREE; deferred 1; cancel asked; error CANCELLED; event CANCELLED; drop bytes; trusts"},
-		{"lost for the last time", txn(PhaseDispatching, try(Prepared), losses(2)),
+		{"lost for the last time", txn(PhaseDispatching, try(Planned), losses(2)),
 			learns(fault(answer(Prove, 1), FaultLost, "L"), first),
-			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error L"},
+			"broken; WAITING, FREE; 1 dropped 7@100; deferred 1; error L"},
 		{"refused by every node", txn(PhaseSent, try(Signed)),
 			learns(SendTold{Call: freshly(Send, 1), Slot: 301, Refusal: refused("R", Refusal{})}, first, unseen),
-			"broken; WAITING, FREE; 1 refused over 7@100; deferred 1; error R"},
+			"broken; WAITING, FREE; 1 refused 7@100; deferred 1; error R"},
 	}}
 }
 
 func trainStays() row {
-	made := txn(PhaseDispatching, try(Prepared))
+	made := txn(PhaseDispatching, try(Planned))
 	follows := behindIt(again(PhaseDispatching, 5))
 	return row{"the first would leave, and another waits in its place behind it", []sample{
 		{"its worker ends it for good: when none is behind", made, learns(fault(answer(Prove, 1), FaultHopeless, "E"), follows),
-			"answered; REVISION, WAITING_INCLUSION; 1 prepared over 7@100; to end UNRESOLVED; error E; drop bytes"},
-		{"as it does then", txn(PhaseWatching, try(Prepared, over), ending(PhaseUnresolved)), decides(),
-			"settled; UNRESOLVED, FREE; 1 prepared over 7@100; drop bytes; trusts; tell on-failure"},
-		{"and not before", txn(PhaseWatching, try(Prepared, over), ending(PhaseUnresolved)), decides(follows), "broken"},
+			"answered; REVISION, WAITING_INCLUSION; 1 dropped 7@100; to end UNRESOLVED; error E; drop bytes"},
+		{"as it does then", txn(PhaseWatching, try(Planned, over), ending(PhaseUnresolved)), decides(),
+			"settled; UNRESOLVED, FREE; 1 dropped 7@100; drop bytes; trusts; tell on-failure"},
+		{"and not before", txn(PhaseWatching, try(Planned, over), ending(PhaseUnresolved)), decides(follows), "broken"},
 		{"its worker has nothing to send", made, learns(finished(1), follows),
-			"answered; REVISION, WAITING_INCLUSION; 1 prepared over 7@100; to end DONE; drop bytes"},
+			"answered; REVISION, WAITING_INCLUSION; 1 dropped 7@100; to end DONE; drop bytes"},
 		{"its worker is busy: back, when none is behind", made, learns(fault(answer(Prove, 1), FaultBusy, "B"), follows),
 			"deferred; REVISION, WAITING_INCLUSION; deferred 1; to end WAITING; error B; rest RESTED 1s"},
-		{"it is cancelled meanwhile", txn(PhaseWatching, try(Prepared, over), ending(PhaseWaiting), cancelling), decides(),
-			"cancelled; FAILED, FREE; 1 prepared over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; trusts; tell on-failure"},
+		{"it is cancelled meanwhile", txn(PhaseWatching, try(Planned, over), ending(PhaseWaiting), cancelling), decides(),
+			"cancelled; FAILED, FREE; 1 dropped 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; trusts; tell on-failure"},
 		{"which is when it goes back", txn(PhaseWatching, ending(PhaseWaiting), deferrals(1)), decides(), "settled; WAITING, FREE; deferred 1"},
 		{"and not before", txn(PhaseWatching, ending(PhaseWaiting), deferrals(1)), decides(follows), "broken"},
 		{"those behind it are not known yet: the same", made, learns(fault(answer(Prove, 1), FaultHopeless, "E"),
 			func(v *View) { v.Train.Unseen = true }),
-			"broken; REVISION, WAITING_INCLUSION; 1 prepared over 7@100; deferred 1; to end WAITING; error E"},
+			"broken; REVISION, WAITING_INCLUSION; 1 dropped 7@100; deferred 1; to end WAITING; error E"},
 		{"a retry may mend it: it stays as it does alone", made, learns(fault(answer(Prove, 1), FaultError, "E"), follows),
-			"answered; RETRY, RETRY; 1 prepared over 7@100; error E"},
+			"answered; RETRY, RETRY; 1 dropped 7@100; error E"},
 	}}
 }
 
@@ -260,35 +260,35 @@ func trainSettles() row {
 	return row{"failed, displaced or expired, SETTLE_DEPTH deep", []sample{
 		{"the first: as always, and the queue is narrower", watched,
 			decides(sees(FateFailed, 5), behindIt(member(8, FateFailed))),
-			"settled; RETRY, RETRY; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8; narrower"},
+			"settled; RETRY, RETRY; 1 failed 7@100; error ; drop bytes; B62a from nonce 8; narrower"},
 		{"the first, for good: when none is behind any more", watched,
 			decides(sees(FateFailed, 5, hard), behindIt(member(8, FateFailed))), "broken"},
 		{"behind one that failed: back, not counted", watched,
 			decides(sees(FateFailed, 5), ahead(member(6, FateFailed))),
-			"settled; WAITING, FREE; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8"},
+			"settled; WAITING, FREE; 1 failed 7@100; error ; drop bytes; B62a from nonce 8"},
 		{"so also where no retry could mend it", watched,
 			decides(sees(FateFailed, 5, hard), ahead(member(6, FateFailed))),
-			"settled; WAITING, FREE; 1 failed over 7@100; error F; drop bytes; B62a from nonce 8"},
+			"settled; WAITING, FREE; 1 failed 7@100; error F; drop bytes; B62a from nonce 8"},
 		{"when none is behind it", watched,
 			decides(sees(FateFailed, 5), ahead(member(6, FateFailed)), behindIt(member(8, FateFailed))), "broken"},
 		{"behind one that landed: when that is DONE", watched,
 			decides(sees(FateFailed, 5), ahead(member(6, FateIncluded))), "behind"},
 		{"expired, and those ahead may still land: back", watched,
 			decides(sees(FateExpired, 5), ahead(member(6, FatePooled))),
-			"settled; WAITING, FREE; 1 expired over 7@100; error EXPIRED; drop bytes; B62a from nonce 7"},
+			"settled; WAITING, FREE; 1 expired 7@100; error EXPIRED; drop bytes; B62a from nonce 7"},
 		{"what its worker said upon those ahead goes with them", txn(PhaseWatching, try(Unknown), ending(PhaseDone)),
 			decides(sees(FateExpired, 5), ahead(member(6, FateExpired))),
-			"settled; WAITING, FREE; 1 expired over 7@100; error EXPIRED; drop bytes; B62a from nonce 7"},
+			"settled; WAITING, FREE; 1 expired 7@100; error EXPIRED; drop bytes; B62a from nonce 7"},
 		{"also that no retry would mend it", txn(PhaseWatching, try(Unknown), ending(PhaseUnresolved)),
 			decides(sees(FateFailed, 5), ahead(member(6, FateFailed))),
-			"settled; WAITING, FREE; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8"},
+			"settled; WAITING, FREE; 1 failed 7@100; error ; drop bytes; B62a from nonce 8"},
 		{"and of what is cancelled", txn(PhaseWatching, try(Unknown), ending(PhaseDone), cancelling),
 			decides(sees(FateExpired, 5), ahead(member(6, FateExpired))),
-			"cancelled; FAILED, FREE; 1 expired over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
+			"cancelled; FAILED, FREE; 1 expired 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
 				"B62a from nonce 7; trusts; tell on-failure"},
 		{"cancelled: it ends", txn(PhaseWatching, try(Sent), cancelling),
 			decides(sees(FateExpired, 5), ahead(member(6, FatePooled))),
-			"cancelled; FAILED, FREE; 1 expired over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
+			"cancelled; FAILED, FREE; 1 expired 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
 				"B62a from nonce 7; trusts; tell on-failure"},
 	}}
 }
@@ -297,7 +297,7 @@ func trainLands() row {
 	watched := txn(PhaseWatching, try(Sent))
 	return row{"landed among others", []sample{
 		{"the first", watched, decides(sees(FateIncluded, 2), behindIt(member(8, FateIncluded))),
-			"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
+			"landed; DONE, FREE; 1 included 7@100; landed 1; B62a from nonce 8; tell on-success"},
 		{"while those around it are not known", watched,
 			decides(sees(FateIncluded, 2), func(v *View) { v.Train.Unseen = true }), "behind"},
 		{"it needs no block after all, and others may be in one", txn(PhaseWatching, try(Sent), ending(PhaseDone)),
@@ -309,7 +309,7 @@ func trainLands() row {
 		{"nor while nobody has looked for that one", watched,
 			decides(sees(FateIncluded, 2), ahead(Member{Txn: txn(PhaseFailing, try(Unknown, at(6)))})), "behind"},
 		{"one ahead failed: out of order", watched, decides(sees(FateIncluded, 2), ahead(member(6, FateFailed))),
-			"landed; DONE, FREE; 1 included over 7@100; landed 1; event OUT_OF_ORDER; B62a from nonce 8; narrower; " +
+			"landed; DONE, FREE; 1 included 7@100; landed 1; event OUT_OF_ORDER; B62a from nonce 8; narrower; " +
 				"tell on-success"},
 		{"what became of one ahead nobody can tell: it is not waited for", watched,
 			decides(sees(FateIncluded, 2), ahead(func() Member {
@@ -317,7 +317,7 @@ func trainLands() row {
 				m.Sighting.Passed = true
 				return m
 			}())),
-			"landed; DONE, FREE; 1 included over 7@100; landed 1; event OUT_OF_ORDER; B62a from nonce 8; narrower; " +
+			"landed; DONE, FREE; 1 included 7@100; landed 1; event OUT_OF_ORDER; B62a from nonce 8; narrower; " +
 				"tell on-success"},
 	}}
 }
@@ -342,18 +342,18 @@ func trainRaises() row {
 	asHigh.Txn.Attempts[0].Weight = 33 // 3 for each
 	began := member(6, FatePooled)
 	began.Txn.Attempts[0].Fee = 140
-	raising := txn(PhaseWatching, try(Sent), try(Prepared, fee(150)))
-	left := txn(PhaseWatching, try(Sent), try(Prepared, fee(140)))
-	left.Attempts[1].Error, left.Attempts[1].EndedAt = &Error{Code: CodeNotRaised}, clock
+	raising := txn(PhaseWatching, try(Sent), try(Planned, fee(150)))
+	left := txn(PhaseWatching, try(Sent), try(Planned, fee(140)))
+	left.Attempts[1].drop(CauseError, &Error{Code: CodeNotRaised}, clock)
 	turned := txn(PhaseWatching, try(Sent), try(Refused, over, fee(140)))
 	mute := knows(func(l *Local) { l.Asked.Bytes, l.NoResign = &BytesRead{Number: 1, Command: []byte("b")}, true })
 	return row{"lingering in the pool among others", []sample{
 		{"the first in no block", watched, decides(sees(FatePooled, 0), old, ahead(member(6, FateIncluded))),
-			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@150"},
+			"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 planned 7@150"},
 		{"one ahead lingers, too", watched, decides(sees(FatePooled, 0), old, ahead(member(6, FatePooled))),
 			"resending; ask-bytes"},
 		{"one ahead was raised: to its fee, at once", watched, decides(sees(FatePooled, 0), ahead(dear)),
-			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@140"},
+			"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 planned 7@140"},
 		{"not where it pays that already", txn(PhaseWatching, try(Sent, fee(140))), decides(sees(FatePooled, 0), ahead(dear)),
 			"pool; look in 29m0s"},
 		{"not what pays nothing, by what was dear from the start", txn(PhaseWatching, try(Sent, fee(0))),
@@ -364,50 +364,50 @@ func trainRaises() row {
 		{"not before all ahead are", watched, decides(sees(FatePooled, 0), ahead(dear, member(6, FatePooled))),
 			"pool; look in 29m0s"},
 		{"to what the lowest pays", watched, decides(sees(FatePooled, 0), ahead(dearer, dear)),
-			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@140"},
+			"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 planned 7@140"},
 		{"those in a block do not count", watched, decides(sees(FatePooled, 0), ahead(member(5, FateIncluded), dear)),
-			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@140"},
+			"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 planned 7@140"},
 		{"by its weight: a light one ranks above a heavy one that was raised", txn(PhaseWatching, try(Sent, weighing(2))),
 			decides(sees(FatePooled, 0), ahead(heavy)), "pool; look in 29m0s"},
 		{"and goes along to as much for its weight", txn(PhaseWatching, try(Sent, weighing(50))),
 			decides(sees(FatePooled, 0), ahead(heavy)),
-			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@150"},
+			"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 planned 7@150"},
 		{"what was found on the chain weighs as much as what was made", txn(PhaseWatching, try(Sent, weighing(50))),
 			decides(sees(FatePooled, 0), ahead(foundHeavy)),
-			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@150"},
+			"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 planned 7@150"},
 		{"and where that was made anew, as it weighs now", txn(PhaseWatching, try(Sent, weighing(50))),
 			decides(sees(FatePooled, 0), ahead(lighter)),
-			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@200"},
+			"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 planned 7@200"},
 		{"and for a hundredth more at least", txn(PhaseWatching, try(Sent, fee(200), weighing(67))),
 			decides(sees(FatePooled, 0), ahead(heavy)),
-			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@200; 2 prepared planned 7@203"},
+			"raising; REVISION, WAITING_INCLUSION; 1 sent 7@200; 2 planned 7@203"},
 		{"and for no more than it may pay", txn(PhaseWatching, try(Sent, weighing(150))),
 			decides(sees(FatePooled, 0), ahead(heavy)),
-			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@300"},
+			"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 planned 7@300"},
 		{"as heavy as what was made last", txn(PhaseWatching, try(Sent, weighing(50)), try(Sent, fee(150), weighing(60))),
-			decides(sees(FatePooled, 0), ahead(heavy)), "raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; " +
-				"2 sent open 7@150; 3 prepared planned 7@180"},
+			decides(sees(FatePooled, 0), ahead(heavy)), "raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; " +
+				"2 sent 7@150; 3 planned 7@180"},
 		{"behind one that ranks above the raised one from the start", txn(PhaseWatching, try(Sent, weighing(50))),
 			decides(sees(FatePooled, 0), ahead(heavy, light)),
-			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@150"},
+			"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 planned 7@150"},
 		{"or as high", txn(PhaseWatching, try(Sent, weighing(50))),
 			decides(sees(FatePooled, 0), ahead(heavy, asHigh)),
-			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@150"},
+			"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 planned 7@150"},
 		{"and above that what no node takes there", txn(PhaseWatching, try(Sent), try(Refused, over, fee(140), failedBy(CodeEvicted))),
 			learns(SendTold{Call: calling(Send, 1), Refusal: &Refusal{Cheap: true}}, ahead(dear)), "raising; REVISION, WAITING_INCLUSION; " +
-				"1 sent open 7@100; 2 refused over 7@140; 3 prepared planned 7@210"},
+				"1 sent 7@100; 2 refused 7@140; 3 planned 7@210"},
 		{"where it was not, once in a while", left, decides(sees(FatePooled, 0), ahead(dear)),
 			"pool; look in 3m0s"},
 		{"nor at once where every node refused it", turned, decides(sees(FatePooled, 0), ahead(dear)), "pool; look in 3m0s"},
 		{"not while those ahead are not known", raising, decides(sees(FatePooled, 0), func(v *View) { v.Train.Unseen = true }), "behind"},
 		{"and then again", left, decides(sees(FatePooled, 0), old, ahead(dear)), "raising; REVISION, WAITING_INCLUSION; " +
-			"1 sent open 7@100; 2 prepared over 7@140; 3 prepared planned 7@140"},
+			"1 sent 7@100; 2 dropped 7@140; 3 planned 7@140"},
 		{"not proved again under those behind", raising,
 			decides(sees(FatePooled, 0), mute, behindIt(member(8, FatePooled))),
-			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared over 7@150"},
+			"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 dropped 7@150"},
 		{"nor without bytes to sign again", raising,
 			decides(sees(FatePooled, 0), knows(func(l *Local) { l.Asked.Bytes = &BytesRead{} }), behindIt(member(8, FatePooled))),
-			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared over 7@150"},
+			"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 dropped 7@150"},
 		{"but signed again", raising,
 			decides(sees(FatePooled, 0), knows(func(l *Local) { l.Asked.Bytes = &BytesRead{1, []byte("b")} }),
 				behindIt(member(8, FatePooled))),
@@ -430,7 +430,7 @@ func trainCommutes() row {
 	return row{"commuting, and one failed in a block", []sample{
 		{"planned behind another behind it", txn(PhaseDispatching),
 			decides(asked(good()), together, ahead(member(11, FateFailed), member(12, FatePooled))),
-			"planning; DISPATCHING, BLOCKED; 1 prepared planned 13@100; unless 13 is used"},
+			"planning; DISPATCHING, BLOCKED; 1 planned 13@100; unless 13 is used"},
 		{"not right behind it: another may have landed in between", txn(PhaseDispatching), decides(asked(good()), together, ahead(member(11, FateFailed))),
 			"broken; WAITING, FREE; deferred 1; slips"},
 		{"not if what is ahead has no nonce in any block", txn(PhaseDispatching),
@@ -438,35 +438,35 @@ func trainCommutes() row {
 		{"nor once it is to be tried again", txn(PhaseDispatching),
 			decides(asked(good()), together, ahead(Member{Txn: txn(PhaseDelayed, try(FailedIn, at(11), over))})),
 			"broken; WAITING, FREE; deferred 1; slips"},
-		{"made behind it", txn(PhaseDispatching, try(Prepared)), learns(signed(Prove, 1), together, ahead(member(6, FateFailed))),
-			"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
+		{"made behind it", txn(PhaseDispatching, try(Planned)), learns(signed(Prove, 1), together, ahead(member(6, FateFailed))),
+			"answered; REVISION, INCLUSION; 1 signed 7@100; keep bytes of 1; confirm"},
 		{"sent behind it, at once", sent, decides(unsent, together, ahead(member(6, FateFailed))), "sending; send 1"},
 		{"raised as the first in no block", watched, decides(sees(FatePooled, 0), old, together, ahead(member(6, FateFailed))),
-			"raising; REVISION, WAITING_INCLUSION; 1 sent open 7@100; 2 prepared planned 7@150"},
+			"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 planned 7@150"},
 		{"landed behind it: in its order", watched, decides(sees(FateIncluded, 2), together, ahead(member(6, FateFailed))),
-			"landed; DONE, FREE; 1 included over 7@100; landed 1; B62a from nonce 8; tell on-success"},
+			"landed; DONE, FREE; 1 included 7@100; landed 1; B62a from nonce 8; tell on-success"},
 		{"it is tried again, and the queue is as wide", watched, decides(sees(FateFailed, 5), together, behindIt(member(8, FateIncluded))),
-			"settled; RETRY, RETRY; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8"},
+			"settled; RETRY, RETRY; 1 failed 7@100; error ; drop bytes; B62a from nonce 8"},
 		{"when none is behind it", txn(PhaseDispatching, try(FailedIn, over)),
 			decides(asked(good()), holds(8, 100), together, behindIt(member(8, FatePooled))), "broken"},
 		{"it ends when none is behind it", watched, decides(sees(FateFailed, 5, hard), together, behindIt(member(8, FateFailed))),
 			"broken"},
 		{"another that failed behind it is tried again, too", watched,
 			decides(sees(FateFailed, 5), together, ahead(member(6, FateFailed))),
-			"settled; RETRY, RETRY; 1 failed over 7@100; error ; drop bytes; B62a from nonce 8"},
+			"settled; RETRY, RETRY; 1 failed 7@100; error ; drop bytes; B62a from nonce 8"},
 		{"not with its sender, which waits for it to go: a retry all the same", txn(PhaseFailing, try(FailedIn, over)),
 			decides(asked(good()), together, ahead(member(6, FateFailed)), func(v *View) { v.Local.Asked.Retries = new(3) }),
-			"retry; WAITING, FREE; 1 failed over 7@100; retries 1"},
+			"retry; WAITING, FREE; 1 failed 7@100; retries 1"},
 		{"or ends, if none is left", txn(PhaseFailing, try(FailedIn, over), retried(3)),
 			decides(asked(good()), together, ahead(member(6, FateFailed)), func(v *View) { v.Local.Asked.Retries = new(3) }),
-			"used-up; FAILED, FREE; 1 failed over 7@100; retries 3; drop bytes; trusts; tell on-failure"},
+			"used-up; FAILED, FREE; 1 failed 7@100; retries 3; drop bytes; trusts; tell on-failure"},
 		{"nor does what was to be made as the first", txn(PhaseDispatching, deferrals(1)),
 			decides(asked(good()), together, ahead(member(6, FateFailed))), "broken; WAITING, FREE; deferred 2; slips"},
 		{"also not behind another behind it", txn(PhaseDispatching, deferrals(1)),
 			decides(asked(good()), together, ahead(member(5, FateFailed), member(6, FatePooled))), "broken; WAITING, FREE; deferred 2; slips"},
 		{"or ends itself", txn(PhaseWatching, try(Sent), cancelling),
 			decides(sees(FateFailed, 5), together, ahead(member(6, FateFailed))),
-			"cancelled; FAILED, FREE; 1 failed over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
+			"cancelled; FAILED, FREE; 1 failed 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
 				"B62a from nonce 8; trusts; tell on-failure"},
 	}}
 }

@@ -5,10 +5,14 @@ import (
 	"time"
 )
 
-func unplaced(a *Attempt) { a.Unplaced = true }
+func unplaced(a *Attempt) {
+	if a.State == Planned {
+		a.State = Early
+	}
+}
 
 // early is what was proved before its turn.
-func early(n uint32) part { return try(Prepared, at(n), over, unplaced, failedBy(CodeProvedAhead)) }
+func early(n uint32) part { return try(Planned, at(n), over, unplaced, failedBy(CodeProvedAhead)) }
 
 // atOnce is what a commuting transaction and a worker that makes several at a time see.
 func atOnce(v *View) { v.Train.Commuting = true }
@@ -17,12 +21,12 @@ func madeAtOnce() row {
 	fresh := txn(PhaseDispatching)
 	untaken := Member{Txn: txn(PhaseSent, try(Signed, at(20)))}
 	ready := txn(PhaseDispatching, early(11))
-	waits := Member{Txn: txn(PhaseDispatching, try(Prepared, at(30), unplaced))}
+	waits := Member{Txn: txn(PhaseDispatching, try(Planned, at(30), unplaced))}
 	hasProof := Member{Txn: txn(PhaseDispatching, early(30))}
-	hadNonce := Member{Txn: txn(PhaseDispatching, try(Prepared, at(30), over, failedBy(CodeProvedAhead)), deferrals(1))}
-	lostAhead := Member{Txn: txn(PhaseDispatching, try(Prepared, at(6)), losses(1))}
+	hadNonce := Member{Txn: txn(PhaseDispatching, try(Planned, at(30), over, failedBy(CodeProvedAhead)), deferrals(1))}
+	lostAhead := Member{Txn: txn(PhaseDispatching, try(Planned, at(6)), losses(1))}
 	asFirst := Member{Txn: txn(PhaseDispatching, deferrals(1))}
-	began := Member{Txn: txn(PhaseDispatching, try(FailedIn, over), deferrals(1), try(Prepared, at(8)))}
+	began := Member{Txn: txn(PhaseDispatching, try(FailedIn, over), deferrals(1), try(Planned, at(8)))}
 	barring := member(20, FatePooled)
 	barring.Txn.Attempts[0].Alone = true
 	noneOut := func(m Member) []change {
@@ -30,87 +34,87 @@ func madeAtOnce() row {
 			behindIt(m)}
 	}
 	again := txn(PhaseDispatching, try(FailedIn, over))
-	const planned = "planning; DISPATCHING, BLOCKED; 1 failed over 7@100; 2 prepared planned 8@100"
+	const planned = "planning; DISPATCHING, BLOCKED; 1 failed 7@100; 2 planned 8@100"
 	return row{"commuting, and made beside others", []sample{
 		{"while the first is: at its nonce, unplaced", fresh, decides(asked(good()), atOnce, ahead(unmade(11))),
-			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced planned 11@100"},
+			"planning; DISPATCHING, BLOCKED; 1 early 11@100"},
 		{"of the first of several", fresh, decides(asked(good()), atOnce, ahead(unmade(11), unmade(15))),
-			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced planned 11@100"},
+			"planning; DISPATCHING, BLOCKED; 1 early 11@100"},
 		{"at the one that follows what is out", fresh, decides(asked(good()), atOnce, ahead(member(11, FatePooled), unmade(40))),
-			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced planned 12@100"},
+			"planning; DISPATCHING, BLOCKED; 1 early 12@100"},
 		{"also where no node has that yet", fresh, decides(asked(good()), atOnce, ahead(untaken)),
-			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced planned 21@100"},
+			"planning; DISPATCHING, BLOCKED; 1 early 21@100"},
 		{"behind one that waits for its turn", fresh, decides(asked(good()), atOnce, ahead(member(11, FatePooled), hasProof)),
-			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced planned 12@100"},
+			"planning; DISPATCHING, BLOCKED; 1 early 12@100"},
 		{"not behind what was sent, and nobody knows whether any node has it", fresh,
 			decides(asked(good()), atOnce, ahead(Member{Txn: txn(PhaseWatching, try(Unknown, at(20)))})),
 			"broken; WAITING, FREE; deferred 1; slips"},
 		{"not behind what failed in a block: another may have landed behind that", ready,
 			decides(asked(good()), atOnce, ahead(Member{Txn: txn(PhaseSent, try(Signed, at(20))), Sighting: Sighting{Fate: FateFailed}})),
-			"broken; WAITING, FREE; 1 prepared unplaced over 11@100; slips"},
+			"broken; WAITING, FREE; 1 proved 11@100; slips"},
 		{"not behind one that has not begun", fresh,
 			decides(asked(good()), atOnce, ahead(Member{Txn: txn(PhaseDispatching)})), "broken; WAITING, FREE; deferred 1; slips"},
 		{"nor one that failed at its worker", fresh,
-			decides(asked(good()), atOnce, ahead(Member{Txn: txn(PhaseDelayed, try(Prepared, over))})),
+			decides(asked(good()), atOnce, ahead(Member{Txn: txn(PhaseDelayed, try(Planned, over))})),
 			"broken; WAITING, FREE; deferred 1; slips"},
 		{"nor what may have nothing beside it", fresh, decides(asked(good()), atOnce, ahead(barring)),
 			"broken; WAITING, FREE; deferred 1; slips"},
 		{"nor anywhere behind it", fresh, decides(asked(good()), atOnce, ahead(barring, unmade(21))),
 			"broken; WAITING, FREE; deferred 1; slips"},
 		{"proved behind it: back, with its proof", ready, decides(asked(good()), atOnce, ahead(barring)),
-			"broken; WAITING, FREE; 1 prepared unplaced over 11@100; slips"},
+			"broken; WAITING, FREE; 1 proved 11@100; slips"},
 		{"what went back already waits to be the first", txn(PhaseDispatching, deferrals(1)),
 			decides(asked(good()), atOnce, ahead(unmade(11))), "behind"},
 		{"proved: it waits for its turn", ready, decides(asked(good()), atOnce, ahead(unmade(11))), "behind"},
 		{"which has come: at its own nonce, and its fee", ready, decides(asked(good()), atOnce, ahead(member(20, FatePooled))),
-			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced over 11@100; 2 prepared planned 21@100; unless 21 is used"},
+			"planning; DISPATCHING, BLOCKED; 1 proved 11@100; 2 planned 21@100; unless 21 is used"},
 		{"also where none is ahead any more", ready, decides(asked(good()), holds(7, 100), atOnce),
-			"planning; DISPATCHING, BLOCKED; 1 prepared unplaced over 11@100; 2 prepared planned 7@100"},
-		{"with its proof", txn(PhaseDispatching, early(11), try(Prepared, at(21))), decides(atOnce,
+			"planning; DISPATCHING, BLOCKED; 1 proved 11@100; 2 planned 7@100"},
+		{"with its proof", txn(PhaseDispatching, early(11), try(Planned, at(21))), decides(atOnce,
 			knows(func(l *Local) { l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("bytes")} }), ahead(member(20, FatePooled))),
 			"proving; resign 2"},
-		{"also where its nonce was taken back once", txn(PhaseDispatching, early(11), try(Prepared, at(21), over, failedBy(CodeHeld)),
-			try(Prepared, at(30), over), try(Prepared, at(31))), decides(atOnce,
+		{"also where its nonce was taken back once", txn(PhaseDispatching, early(11), try(Planned, at(21), over, failedBy(CodeHeld)),
+			try(Planned, at(30), over), try(Planned, at(31))), decides(atOnce,
 			knows(func(l *Local) {
 				l.Taken, l.Asked.Bytes = 4, &BytesRead{Number: 1, Command: []byte("bytes")}
 			}), ahead(member(30, FatePooled))),
 			"proving; resign 4"},
-		{"not where what goes together has changed", txn(PhaseDispatching, early(7), try(Prepared)), decides(), "proving; prove 2"},
+		{"not where what goes together has changed", txn(PhaseDispatching, early(7), try(Planned)), decides(), "proving; prove 2"},
 		{"its fee would pass a limit: as the first, with its proof", ready,
 			learns(Denied{Why: Costly, Spent: 5, Left: time.Hour}, asked(good()), atOnce, ahead(member(20, FatePooled))),
-			"broken; WAITING, FREE; 1 prepared unplaced over 11@100; deferred 1; error FEE_LIMIT; slips"},
-		{"its worker is busy: the same", txn(PhaseDispatching, early(11), try(Prepared, at(21))), learns(func() Answer {
+			"broken; WAITING, FREE; 1 proved 11@100; deferred 1; error FEE_LIMIT; slips"},
+		{"its worker is busy: the same", txn(PhaseDispatching, early(11), try(Planned, at(21))), learns(func() Answer {
 			a := fault(answer(Resign, 2), FaultBusy, "B")
 			a.Nonce = 21
 			return a
 		}(), asked(good()), atOnce, ahead(member(20, FatePooled))),
-			"broken; WAITING, FREE; 1 prepared unplaced over 11@100; deferred 1; error B; slips"},
-		{"not with that of another sender's", txn(PhaseDispatching, try(Prepared, by("B62b"), over, unplaced,
-			failedBy(CodeProvedAhead)), try(Prepared)), decides(atOnce), "proving; prove 2"},
+			"broken; WAITING, FREE; 1 proved 11@100; deferred 1; error B; slips"},
+		{"not with that of another sender's", txn(PhaseDispatching, try(Planned, by("B62b"), over, unplaced,
+			failedBy(CodeProvedAhead)), try(Planned)), decides(atOnce), "proving; prove 2"},
 		{"one ahead is lost: back, with its proof", ready,
-			decides(asked(good()), atOnce, ahead(Member{Txn: txn(PhaseDelayed, try(Prepared, over))})),
-			"broken; WAITING, FREE; 1 prepared unplaced over 11@100; slips"},
-		{"while its worker has it, it goes on", txn(PhaseDispatching, try(Prepared, unplaced)),
-			decides(atOnce, ahead(Member{Txn: txn(PhaseDelayed, try(Prepared, over))})), "proving; prove 1"},
-		{"not what nobody has begun", txn(PhaseDispatching, try(Prepared, unplaced)),
-			decides(atOnce, knows(func(l *Local) { l.Taken = 0 }), ahead(Member{Txn: txn(PhaseDelayed, try(Prepared, over))})),
-			"broken; WAITING, FREE; 1 prepared unplaced over 7@100; deferred 1; slips"},
-		{"nor what has its nonce", txn(PhaseDispatching, try(Prepared)),
-			decides(atOnce, ahead(Member{Txn: txn(PhaseDelayed, try(Prepared, over))})),
-			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; slips"},
-		{"its nonce is not its own: it is not superseded", txn(PhaseDispatching, try(Prepared, unplaced, at(3))),
+			decides(asked(good()), atOnce, ahead(Member{Txn: txn(PhaseDelayed, try(Planned, over))})),
+			"broken; WAITING, FREE; 1 proved 11@100; slips"},
+		{"while its worker has it, it goes on", txn(PhaseDispatching, try(Planned, unplaced)),
+			decides(atOnce, ahead(Member{Txn: txn(PhaseDelayed, try(Planned, over))})), "proving; prove 1"},
+		{"not what nobody has begun", txn(PhaseDispatching, try(Planned, unplaced)),
+			decides(atOnce, knows(func(l *Local) { l.Taken = 0 }), ahead(Member{Txn: txn(PhaseDelayed, try(Planned, over))})),
+			"broken; WAITING, FREE; 1 dropped 7@100; deferred 1; slips"},
+		{"nor what has its nonce", txn(PhaseDispatching, try(Planned)),
+			decides(atOnce, ahead(Member{Txn: txn(PhaseDelayed, try(Planned, over))})),
+			"broken; WAITING, FREE; 1 dropped 7@100; deferred 1; slips"},
+		{"its nonce is not its own: it is not superseded", txn(PhaseDispatching, try(Planned, unplaced, at(3))),
 			decides(asked(good()), atOnce), "proving; prove 1"},
 		{"lost with others in its worker: by itself, when the one ahead has its answer", txn(PhaseDispatching,
-			try(Prepared, unplaced), losses(1)), decides(atOnce, ahead(lostAhead)), "behind"},
-		{"the first of them first", txn(PhaseDispatching, try(Prepared), losses(1)),
+			try(Planned, unplaced), losses(1)), decides(atOnce, ahead(lostAhead)), "behind"},
+		{"the first of them first", txn(PhaseDispatching, try(Planned), losses(1)),
 			decides(atOnce, behindIt(waits)), "proving; prove 1"},
-		{"also what was not lost, behind what was", txn(PhaseDispatching, try(Prepared, unplaced)),
+		{"also what was not lost, behind what was", txn(PhaseDispatching, try(Planned, unplaced)),
 			decides(atOnce, ahead(lostAhead)), "behind"},
-		{"and what was, behind what was not", txn(PhaseDispatching, try(Prepared, unplaced), losses(1)),
+		{"and what was, behind what was not", txn(PhaseDispatching, try(Planned, unplaced), losses(1)),
 			decides(atOnce, ahead(unmade(6))), "behind"},
-		{"bound just now: the same", txn(PhaseDispatching, try(Prepared, unplaced)), decides(asked(good()), atOnce,
+		{"bound just now: the same", txn(PhaseDispatching, try(Planned, unplaced)), decides(asked(good()), atOnce,
 			ahead(lostAhead), knows(func(l *Local) { l.Taken = takenWithBind })), "behind"},
-		{"not behind what has its proof", txn(PhaseDispatching, try(Prepared, unplaced), losses(1)),
+		{"not behind what has its proof", txn(PhaseDispatching, try(Planned, unplaced), losses(1)),
 			decides(atOnce, ahead(hasProof)), "proving; prove 1"},
 		{"begun beside what waits for its nonce", again, decides(noneOut(waits)...), planned},
 		{"or has its proof", again, decides(noneOut(hasProof)...), planned},
@@ -129,59 +133,59 @@ func madeAtOnce() row {
 }
 
 func answeredAtOnce() row {
-	proving := txn(PhaseDispatching, try(Prepared, unplaced), losses(1))
+	proving := txn(PhaseDispatching, try(Planned, unplaced), losses(1))
 
 	return row{"unplaced, and its worker answers", []sample{
 		{"signed: kept until its turn", proving, learns(signed(Prove, 1), atOnce, ahead(unmade(6))),
-			"answered; DISPATCHING, BLOCKED; 1 prepared unplaced over 7@100; keep bytes of 1"},
+			"answered; DISPATCHING, BLOCKED; 1 proved 7@100; keep bytes of 1"},
 		{"also where one ahead is lost", proving, learns(signed(Prove, 1), atOnce, ahead(member(6, FateExpired))),
-			"answered; DISPATCHING, BLOCKED; 1 prepared unplaced over 7@100; keep bytes of 1"},
+			"answered; DISPATCHING, BLOCKED; 1 proved 7@100; keep bytes of 1"},
 		{"or none is ahead any more", proving, learns(signed(Prove, 1), atOnce),
-			"answered; DISPATCHING, BLOCKED; 1 prepared unplaced over 7@100; keep bytes of 1"},
-		{"with a nonce that does not follow any more: kept, too", txn(PhaseDispatching, try(Prepared)),
+			"answered; DISPATCHING, BLOCKED; 1 proved 7@100; keep bytes of 1"},
+		{"with a nonce that does not follow any more: kept, too", txn(PhaseDispatching, try(Planned)),
 			learns(signed(Prove, 1), atOnce, ahead(member(7, FatePooled))),
-			"answered; DISPATCHING, BLOCKED; 1 prepared over 7@100; keep bytes of 1"},
-		{"or nobody knows what is ahead: the same", txn(PhaseDispatching, try(Prepared)),
+			"answered; DISPATCHING, BLOCKED; 1 proved 7@100; keep bytes of 1"},
+		{"or nobody knows what is ahead: the same", txn(PhaseDispatching, try(Planned)),
 			learns(signed(Prove, 1), atOnce, func(v *View) { v.Train.Unseen = true }),
-			"answered; DISPATCHING, BLOCKED; 1 prepared over 7@100; keep bytes of 1"},
-		{"where that cannot be told, and each needs the one before it", txn(PhaseDispatching, try(Prepared)),
+			"answered; DISPATCHING, BLOCKED; 1 proved 7@100; keep bytes of 1"},
+		{"where that cannot be told, and each needs the one before it", txn(PhaseDispatching, try(Planned)),
 			learns(signed(Prove, 1), func(v *View) { v.Train.Unseen = true }),
-			"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
-		{"not where each needs the one before it", txn(PhaseDispatching, try(Prepared)),
+			"answered; REVISION, INCLUSION; 1 signed 7@100; keep bytes of 1; confirm"},
+		{"not where each needs the one before it", txn(PhaseDispatching, try(Planned)),
 			learns(signed(Prove, 1), ahead(member(7, FatePooled))),
-			"answered; REVISION, INCLUSION; 1 signed open 7@100; keep bytes of 1; confirm"},
-		{"nor of what is raised", txn(PhaseDispatching, try(Unknown), try(Prepared)),
+			"answered; REVISION, INCLUSION; 1 signed 7@100; keep bytes of 1; confirm"},
+		{"nor of what is raised", txn(PhaseDispatching, try(Unknown), try(Planned)),
 			learns(signed(Prove, 2), atOnce, ahead(member(7, FatePooled))),
-			"answered; REVISION, INCLUSION; 1 unknown open 7@100; 2 signed open 7@100; keep bytes of 2; confirm"},
+			"answered; REVISION, INCLUSION; 1 unknown 7@100; 2 signed 7@100; keep bytes of 2; confirm"},
 		{"not fit to go along with others", proving, learns(lonely(signed(Prove, 1)), atOnce, ahead(unmade(6))),
-			"broken; WAITING, FREE; 1 prepared unplaced over 7@100; deferred 1; error NOT_TOGETHER; slips"},
-		{"cancelled meanwhile", txn(PhaseDispatching, try(Prepared, unplaced), cancelling),
+			"broken; WAITING, FREE; 1 dropped 7@100; deferred 1; error NOT_TOGETHER; slips"},
+		{"cancelled meanwhile", txn(PhaseDispatching, try(Planned, unplaced), cancelling),
 			learns(signed(Prove, 1), atOnce, ahead(unmade(6))),
-			"cancelled; FAILED, FREE; 1 prepared unplaced over 7@100; cancel asked; error CANCELLED; event CANCELLED; " +
+			"cancelled; FAILED, FREE; 1 dropped 7@100; cancel asked; error CANCELLED; event CANCELLED; " +
 				"drop bytes; slips; trusts; tell on-failure"},
 	}}
 }
 
 // leftAtOnce: what has not left needs none to follow it, and leaves from the middle.
 func leftAtOnce() row {
-	proving := txn(PhaseDispatching, try(Prepared))
+	proving := txn(PhaseDispatching, try(Planned))
 	first := ahead(member(6, FatePooled))
-	waits := behindIt(Member{Txn: txn(PhaseDispatching, try(Prepared, at(8), unplaced))})
+	waits := behindIt(Member{Txn: txn(PhaseDispatching, try(Planned, at(8), unplaced))})
 	e := fault(answer(Prove, 1), FaultHopeless, "E")
 	refusal := SendTold{Call: freshly(Send, 1), Slot: 301, Refusal: refused("R", Refusal{Permanent: true})}
 	return row{"commuting, and leaves while others are behind", []sample{
 		{"an error behind others", proving, learns(e, atOnce, first, waits),
-			"broken; WAITING, FREE; 1 prepared over 7@100; deferred 1; error E; slips"},
+			"broken; WAITING, FREE; 1 dropped 7@100; deferred 1; error E; slips"},
 		{"of the first", proving, learns(e, atOnce, waits),
-			"answered; UNRESOLVED, FREE; 1 prepared over 7@100; error E; drop bytes; slips; trusts; tell on-failure"},
+			"answered; UNRESOLVED, FREE; 1 dropped 7@100; error E; drop bytes; slips; trusts; tell on-failure"},
 		{"refused by every node", txn(PhaseSent, try(Signed)), learns(refusal, atOnce, waits, unseen),
-			"answered; UNRESOLVED, FREE; 1 refused over 7@100; error R; drop bytes; slips; trusts; tell on-failure"},
-		{"cancelled", txn(PhaseDispatching, try(Prepared), cancelling), decides(atOnce, waits),
-			"cancelled; FAILED, FREE; 1 prepared over 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
+			"answered; UNRESOLVED, FREE; 1 refused 7@100; error R; drop bytes; slips; trusts; tell on-failure"},
+		{"cancelled", txn(PhaseDispatching, try(Planned), cancelling), decides(atOnce, waits),
+			"cancelled; FAILED, FREE; 1 dropped 7@100; cancel asked; error CANCELLED; event CANCELLED; drop bytes; " +
 				"slips; trusts; tell on-failure"},
-		{"not where one behind is out", txn(PhaseDispatching, try(Prepared), cancelling),
+		{"not where one behind is out", txn(PhaseDispatching, try(Planned), cancelling),
 			decides(atOnce, behindIt(member(8, FatePooled))), "broken"},
-		{"nor where each needs the one before it", txn(PhaseDispatching, try(Prepared), cancelling), decides(waits), "broken"},
+		{"nor where each needs the one before it", txn(PhaseDispatching, try(Planned), cancelling), decides(waits), "broken"},
 		{"nor after a block", txn(PhaseWatching, try(Sent), cancelling),
 			decides(atOnce, sees(FateFailed, 5), waits), "broken"},
 	}}
@@ -193,7 +197,7 @@ func TestProvedAhead(t *testing.T) {
 	t.Parallel()
 	r := signed(Prove, 1)
 	r.Weight, r.Data = 5, []byte(`{"a":1}`)
-	v := view(txn(PhaseDispatching, try(Prepared, unplaced), losses(2), deferrals(1)), atOnce, ahead(unmade(6)),
+	v := view(txn(PhaseDispatching, try(Planned, unplaced), losses(2), deferrals(1)), atOnce, ahead(unmade(6)),
 		asked(good()), knows(func(l *Local) { l.Asked.Among = true }))
 	s := Learn(v, r)
 	a := s.Txn.Last()
@@ -207,16 +211,16 @@ func TestProvedAhead(t *testing.T) {
 	}
 	again := view(s.Txn, atOnce, knows(func(l *Local) { *l = s.Local }), ahead(member(6, FatePooled)))
 	p := Decide(again)
-	if got := p.Txn.Last(); got.Unplaced || got.Nonce != nonce || !p.Local.Asked.Among {
+	if got := p.Txn.Last(); got.State == Early || got.Nonce != nonce || !p.Local.Asked.Among {
 		t.Errorf("planned: %+v, knowing %+v", got, p.Local.Asked)
 	}
 	r = signed(Prove, 2)
 	v = view(p.Txn, atOnce, ahead(member(6, FatePooled)))
-	if got := Learn(v, r).Txn.Last(); got.Data != nil || got.Outcome != Signed {
+	if got := Learn(v, r).Txn.Last(); got.Data != nil || got.State != Signed {
 		t.Errorf("proved again: %+v", got)
 	}
 	r = signed(Resign, 2)
-	if got := Learn(v, r).Txn.Last(); string(got.Data) != `{"a":1}` || got.Outcome != Signed {
+	if got := Learn(v, r).Txn.Last(); string(got.Data) != `{"a":1}` || got.State != Signed {
 		t.Errorf("signed again: %+v", got)
 	}
 }
@@ -240,9 +244,9 @@ func TestJoinsAtOnce(t *testing.T) {
 		"behind what was not taken yet":         {[]Member{{Txn: txn(PhaseSent, try(Signed))}}, 2, nil, true},
 		"nobody knows whether any node has it":  {[]Member{{Txn: txn(PhaseWatching, try(Unknown))}}, 2, nil, false},
 		"one has not begun":                     {[]Member{{Txn: txn(PhaseDispatching)}}, 2, nil, false},
-		"one waits for its next try":            {[]Member{{Txn: txn(PhaseDelayed, try(Prepared, over))}}, 2, nil, false},
-		"one is to end":                         {[]Member{{Txn: txn(PhaseDispatching, try(Prepared), ending(PhaseFailed))}}, 2, nil, false},
-		"one was begun anew, with one open":     {[]Member{{Txn: txn(PhaseDispatching, try(Unknown), try(Prepared))}}, 2, nil, false},
+		"one waits for its next try":            {[]Member{{Txn: txn(PhaseDelayed, try(Planned, over))}}, 2, nil, false},
+		"one is to end":                         {[]Member{{Txn: txn(PhaseDispatching, try(Planned), ending(PhaseFailed))}}, 2, nil, false},
+		"one was begun anew, with one open":     {[]Member{{Txn: txn(PhaseDispatching, try(Unknown), try(Planned))}}, 2, nil, false},
 		"the last that is out, and one is made": {[]Member{member(7, FatePooled), unmade(8)}, 2, nil, true},
 		"that has less than half of its time": {[]Member{member(7, FatePooled), unmade(8)}, 2,
 			func(t *Tip) { t.Slot = 325 }, false},
@@ -266,12 +270,12 @@ func TestJoinsAtOnce(t *testing.T) {
 func TestYieldsSayWhy(t *testing.T) {
 	t.Parallel()
 	e := fault(answer(Prove, 1), FaultError, "E")
-	behind := view(txn(PhaseDispatching, try(Prepared)), ahead(member(6, FatePooled)))
+	behind := view(txn(PhaseDispatching, try(Planned)), ahead(member(6, FatePooled)))
 	if a := Learn(behind, e).Txn.Last(); a.Error == nil || a.Error.Code != "E" {
 		t.Errorf("made behind others: %+v", a)
 	}
 	busy := fault(answer(Prove, 1), FaultBusy, "B")
-	behind = view(txn(PhaseDispatching, try(Prepared), losses(1)), ahead(member(6, FatePooled)))
+	behind = view(txn(PhaseDispatching, try(Planned), losses(1)), ahead(member(6, FatePooled)))
 	if a := Learn(behind, busy).Txn.Last(); a.Error == nil || a.Error.Code != "B" {
 		t.Errorf("its worker is busy, and may have it: %+v", a)
 	}
@@ -289,11 +293,11 @@ func TestMemberOf(t *testing.T) {
 		said Said
 		want bool
 	}{
-		"a node took it":           {txn(PhaseSent, try(Signed)), Said{Number: 1, Outcome: Sent}, true},
+		"a node took it":           {txn(PhaseSent, try(Signed)), Said{Number: 1, State: Sent}, true},
 		"no answer":                {txn(PhaseSent, try(Signed)), Said{}, false},
-		"nobody knows":             {txn(PhaseSent, try(Signed)), Said{Number: 1, Outcome: Unknown}, false},
-		"one that is over":         {txn(PhaseSent, try(Signed, over)), Said{Number: 1, Outcome: Sent}, false},
-		"no attempt of the number": {txn(PhaseSent, try(Signed)), Said{Number: 2, Outcome: Sent}, false},
+		"nobody knows":             {txn(PhaseSent, try(Signed)), Said{Number: 1, State: Unknown}, false},
+		"one that is over":         {txn(PhaseSent, try(Signed, over)), Said{Number: 1, State: Sent}, false},
+		"no attempt of the number": {txn(PhaseSent, try(Signed)), Said{Number: 2, State: Sent}, false},
 	} {
 		m := MemberOf(c.in, Sighting{Fate: FateAbsent}, &Local{Said: c.said, SentAt: clock})
 		if m.Accepted != c.want || m.Txn != c.in || m.Sighting.Fate != FateAbsent || m.SentAt != clock {
@@ -329,8 +333,8 @@ func TestSignedAlone(t *testing.T) {
 		if alone {
 			r = lonely(r)
 		}
-		if got := Learn(view(txn(PhaseDispatching, try(Prepared))), r).Txn.Last(); got.Alone != alone ||
-			got.Outcome != Signed {
+		if got := Learn(view(txn(PhaseDispatching, try(Planned))), r).Txn.Last(); got.Alone != alone ||
+			got.State != Signed {
 			t.Errorf("alone %v: %+v", alone, got)
 		}
 	}
@@ -374,7 +378,7 @@ func TestBidPastEarly(t *testing.T) {
 	t.Parallel()
 	for name, parts := range map[string][]part{
 		"planned at once":        {try(Expired, over, fee(100))},
-		"proved before its turn": {try(Expired, over, fee(100)), try(Prepared, over, unplaced, fee(150), failedBy(CodeProvedAhead))},
+		"proved before its turn": {try(Expired, over, fee(100)), try(Planned, over, unplaced, fee(150), failedBy(CodeProvedAhead))},
 	} {
 		v := view(txn(PhaseDispatching, append(parts, retried(1))...), auto(3), atOnce)
 		if got, _ := v.bid(); got != 150 {

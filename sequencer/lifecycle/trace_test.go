@@ -48,7 +48,6 @@ func trace(s *Step) string {
 }
 
 func node(hash string) func(*Attempt)      { return func(a *Attempt) { a.NodeHash = hash } }
-func failedBy(code string) func(*Attempt)  { return func(a *Attempt) { a.Error = oops(code) } }
 func toldBefore(t *Transaction)            { t.Callback, t.CallbackTries = OnSuccess, 3 }
 func answering(data string) func(*Attempt) { return func(a *Attempt) { a.Data = []byte(data) } }
 
@@ -133,17 +132,17 @@ func tracesOfAnswers() []sample {
 	late := dispatched(1)
 	late.Data = []byte("x")
 	data := func(a Answer, d string) Answer { a.Data = []byte(d); return a }
-	raised := func() *Transaction { return txn(PhaseWatching, try(Sent, answering("proof")), try(Prepared, fee(150))) }
+	raised := func() *Transaction { return txn(PhaseWatching, try(Sent, answering("proof")), try(Planned, fee(150))) }
 	ended := finished(1)
 	ended.Data = []byte("x")
 	return []sample{
-		{"signed", txn(PhaseDispatching, try(Prepared)), learns(data(signed(Prove, 1), "x")),
+		{"signed", txn(PhaseDispatching, try(Planned)), learns(data(signed(Prove, 1), "x")),
 			"1 5Jnew/; data x"},
-		{"sent by a legacy worker", txn(PhaseDispatching, try(Prepared, legacy)), learns(data(dispatched(1), "x")),
+		{"sent by a legacy worker", txn(PhaseDispatching, try(Planned, legacy)), learns(data(dispatched(1), "x")),
 			"1 5Jlegacy/; data x"},
 		{"sent by a legacy worker, which says it late", called, learns(late),
 			"1 5Jlegacy/; data x"},
-		{"finished", txn(PhaseDispatching, try(Prepared)), learns(ended),
+		{"finished", txn(PhaseDispatching, try(Planned)), learns(ended),
 			`1 /; data x; done {"voted":true}; on-success told 0 times`},
 		{"signed again: the same proof", raised(), learns(signed(Resign, 2)),
 			"1 5J1/; data proof; 2 5Jnew/; data proof"},
@@ -151,7 +150,7 @@ func tracesOfAnswers() []sample {
 			"1 5J1/; data proof; 2 5Jnew/; data new"},
 		{"proved afresh: no data, if its worker gives none", raised(), learns(signed(Prove, 2)),
 			"1 5J1/; data proof; 2 5Jnew/"},
-		{"lost, with a hash", txn(PhaseDispatching, try(Prepared, legacy)), learns(func() Answer {
+		{"lost, with a hash", txn(PhaseDispatching, try(Planned, legacy)), learns(func() Answer {
 			a := fault(answer(Dispatch, 1), FaultLost, CodeLost)
 			a.Hash = "5Jlost"
 			return a
@@ -163,7 +162,7 @@ func tracesOfAnswers() []sample {
 func tracesOfSendings() []sample {
 	said := func(s Said) change { return knows(func(l *Local) { l.Said = s }) }
 	slot := func(n uint32) func(*Attempt) { return func(a *Attempt) { a.SentSlot = n } }
-	first := Said{Number: 1, Outcome: Sent, NodeHash: "5Jn", Slot: 302, Error: oops("E")}
+	first := Said{Number: 1, State: Sent, NodeHash: "5Jn", Slot: 302, Error: oops("E")}
 	news := SendTold{Call: calling(Send, 1), Accepted: true, Hash: "5Jn", Slot: 302}
 	turned := SendTold{Call: freshly(Send, 1), Refusal: refused("Bad", Refusal{}), Slot: 302}
 	return []sample{
@@ -206,7 +205,7 @@ func TestErrors(t *testing.T) {
 	plan := func(changes ...change) func(*Transaction) (*View, Step) {
 		return decides(append([]change{asked(good()), rich}, changes...)...)
 	}
-	planned, raised := txn(PhaseDispatching, try(Prepared)), txn(PhaseWatching, try(Sent), try(Prepared))
+	planned, raised := txn(PhaseDispatching, try(Planned)), txn(PhaseWatching, try(Sent), try(Planned))
 	costs := Denied{Why: Costly, Spent: mina(4), Left: time.Hour}
 	all := costs
 	all.Everybody = true
@@ -256,7 +255,7 @@ func TestErrors(t *testing.T) {
 // TestMarked: what a legacy worker sends may land whenever it likes.
 func TestMarked(t *testing.T) {
 	t.Parallel()
-	s := Decide(view(txn(PhaseDispatching, try(Prepared)), knows(func(l *Local) { l.Legacy = true })))
+	s := Decide(view(txn(PhaseDispatching, try(Planned)), knows(func(l *Local) { l.Legacy = true })))
 	if a := s.Txn.Last(); !a.Legacy || a.ValidUntil != 0 {
 		t.Errorf("its last slot is %d", a.ValidUntil)
 	}

@@ -40,7 +40,7 @@ const MostWidth = 24
 // MemberOf is a transaction as those around it see it.
 func MemberOf(t *Transaction, g Sighting, l *Local) Member {
 	a := t.Attempt(l.Said.Number)
-	return Member{Txn: t, Sighting: g, SentAt: l.SentAt, Accepted: a != nil && a.Open() && l.Said.Outcome == Sent}
+	return Member{Txn: t, Sighting: g, SentAt: l.SentAt, Accepted: a != nil && a.Open() && l.Said.State == Sent}
 }
 
 // TrainOf is the train around the transaction uid of those that run of its queue, in order;
@@ -85,7 +85,7 @@ func (m *Member) inOrder() bool {
 	case PhaseSent, PhaseWatching:
 		return true
 	case PhaseDispatching:
-		return last.EndedAt.IsZero() && last.Outcome != Prepared && last.Outcome != Unknown
+		return last.Open() && last.State != Called && last.State != Unknown
 	}
 	return false
 }
@@ -97,7 +97,7 @@ func (m *Member) taken() bool {
 		return true
 	}
 	return m.Accepted || slices.ContainsFunc(m.Txn.Attempts, func(a Attempt) bool {
-		return a.Open() && (a.Outcome == Sent || a.Outcome == Pooled)
+		return a.taken()
 	})
 }
 
@@ -265,8 +265,8 @@ func (v *View) used() bool {
 func (v *View) yields(e *Error) Step {
 	u := v.with(func(t *Transaction) {
 		dropPlan(v.Now)(t)
-		if a := t.Last(); a != nil && a.Error == nil && !a.EndedAt.IsZero() && a.Outcome == Prepared {
-			a.Error = e
+		if a := t.Last(); a != nil && a.State == Dropped && a.Cause == NoCause && e != nil {
+			a.blame(CauseError, e)
 		}
 		if e != nil {
 			t.Error = e
@@ -291,8 +291,8 @@ func (v *View) withheld() Step {
 	planned := last != nil && last.Pending()
 	u := v.with(func(t *Transaction) {
 		if a := t.Last(); planned {
-			a.EndedAt, a.Error = v.Now, &Error{Code: CodeHeld, Message: "taken back before it was out: nothing may be " +
-				"in flight behind others now"}
+			a.drop(CauseHeld, &Error{Code: CodeHeld, Message: "taken back before it was out: nothing may be " +
+				"in flight behind others now"}, v.Now)
 		}
 	})
 	switch stays := v.Txn.shallow() != nil && v.Train.mends(); {
@@ -303,9 +303,6 @@ func (v *View) withheld() Step {
 	}
 	return v.wait(ReasonHeld)
 }
-
-// withheld reports whether a was taken back while its worker had it.
-func (a *Attempt) withheld() bool { return a != nil && a.Error != nil && a.Error.Code == CodeHeld }
 
 // outlived: what it was made on will not come, and something of it is out. That is watched until
 // it has landed or cannot any more; then it goes back to its place.

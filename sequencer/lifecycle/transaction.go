@@ -171,117 +171,20 @@ func (t *Transaction) ShownData() json.RawMessage {
 	return t.Data
 }
 
-// Outcome is what is known of an attempt.
-type Outcome string
-
-const (
-	Prepared Outcome = "prepared" // planned and stored; no worker has answered
-	Signed   Outcome = "signed"   // its bytes are stored and may have been sent
-	Sent     Outcome = "sent"     // a node took it
-	Pooled   Outcome = "pooled"   // seen in a pool
-	Included Outcome = "included" // in a block, and succeeded
-	FailedIn Outcome = "failed"   // in a block, and failed there
-	Expired  Outcome = "expired"  // a block lies past its validUntil
-	Replaced Outcome = "replaced" // its nonce was spent by another command
-	Refused  Outcome = "refused"  // every node refused it: it is nowhere
-	Unknown  Outcome = "unknown"  // it may have been sent; nobody knows
-)
-
-// An Attempt is one signed command, or one call of a legacy worker, of a
-// transaction. Numbers count from 1 and never restart.
-type Attempt struct {
-	Number     int
-	Sender     string
-	Nonce      uint32
-	Fee        uint64 // nanomina
-	Quote      Quote  // that Fee was estimated from; zero where it goes by no market
-	Weight     int    // 1 + account updates, as it was signed; 0 if it was not
-	Alone      bool   // it may not be in flight beside others of its queue, as it was signed
-	Shallow    bool   // it failed in a block less than SETTLE_DEPTH deep, see shallow.go
-	Unplaced   bool   // Nonce is not its own: what is signed of it never leaves, see unplaced.go
-	ValidUntil uint32 // last slot since genesis in which it can be included
-	Base       string // digest of what it is made upon, as its worker is told; "" where that is the chain
-	Legacy     bool   // the worker sends by itself
-	Hash       string // as the worker computed it
-	NodeHash   string // as a node or the chain gave it
-	Outcome    Outcome
-	Height     uint32 // of the block it is in
-	StateHash  string
-	// Confirmations as of the last change of the transaction.
-	Confirmations int
-	Error         *Error
-	Data          json.RawMessage // what the worker answered beside the command
-	// Slot is that of the tip when it was prepared: it can be in no earlier block,
-	// whatever the clock of this process says.
-	Slot      uint32
-	SentSlot  uint32 // current slot when it was first sent
-	StartedAt time.Time
-	EndedAt   time.Time // when its fate was settled; zero before that
-}
-
-// Spent reports whether a has used up its nonce.
-func (a *Attempt) Spent() bool {
-	return a.Outcome == Included || a.Outcome == FailedIn
-}
-
-// Open reports whether a may still land: its bytes, or the call of a legacy
-// worker, may have left this process, and nothing has settled it since.
-func (a *Attempt) Open() bool {
-	if !a.EndedAt.IsZero() {
-		return false
-	}
-	return a.Legacy || a.Outcome != Prepared
-}
-
-// Pending reports whether a is planned, and no answer has said what became of it.
-func (a *Attempt) Pending() bool {
-	return a.Outcome == Prepared && a.EndedAt.IsZero() && !a.Legacy
-}
-
-// Lost reports whether a was asked for, and the answer got lost: its worker may know it.
-func (a *Attempt) Lost() bool { return a.Pending() && a.Error != nil }
-
 // shown is the number of an attempt of that hash that a node has, and that nobody knew to be with
 // one; 0 for none.
 func (t *Transaction) shown(hash string) int {
 	for i := range t.Attempts {
-		if a := &t.Attempts[i]; !a.Legacy && a.Outcome == Unknown && a.stalled() && a.Is(hash) {
+		if a := &t.Attempts[i]; !a.Legacy && a.State == Unknown && a.stalled() && a.Is(hash) {
 			return a.Number
 		}
 	}
 	return 0
 }
 
-// stalled reports whether a was kept from all nodes by what is no fault of its own: when it was sent
-// the network took nothing from anybody, or no node was seen to take it.
-func (a *Attempt) stalled() bool {
-	return a != nil && a.Error != nil &&
-		(Stopped(a.Error.Code) || a.Error.Code == CodeGateway || a.Error.Code == CodeNoAnswer)
-}
-
 // Halts reports whether t has been offered while the network took nothing.
 func (t *Transaction) Halts() bool {
-	return slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.stalled() && Stopped(a.Error.Code) })
-}
-
-// lapsed reports whether a was planned, and given up before a worker made it: it could not land
-// any more, or paid more than it might by then.
-func (a *Attempt) lapsed() bool {
-	return a.Outcome == Prepared && a.Error != nil && a.Error.Code == CodeExpired
-}
-
-// Is reports whether a command with this hash is a.
-func (a *Attempt) Is(hash string) bool {
-	return hash != "" && (a.Hash == hash || a.NodeHash == hash)
-}
-
-// KnownHash is the hash to show: the node's, or before any node gave one the
-// worker's.
-func (a *Attempt) KnownHash() string {
-	if a.NodeHash != "" {
-		return a.NodeHash
-	}
-	return a.Hash
+	return slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.Cause == CauseNetwork })
 }
 
 // Error is what went wrong, in the words of whoever said so.

@@ -9,11 +9,6 @@ import "slices"
 // the proof that it has. So the rule that no nonce below an open one is free holds for them
 // as for all, and one that fails before it is out costs those behind it nothing.
 
-// provedAhead reports whether a was proved before its turn, and the next attempt takes its proof.
-func (a *Attempt) provedAhead() bool {
-	return a != nil && a.Error != nil && a.Error.Code == CodeProvedAhead
-}
-
 // making reports whether m is with its worker, or waits for its turn with a proof.
 func (m *Member) making() bool {
 	last := m.Txn.Last()
@@ -28,7 +23,7 @@ func (m *Member) takesNone() bool {
 		return false
 	}
 	if last != nil && last.Pending() {
-		return last.Unplaced
+		return last.State == Early
 	}
 	return last.provedAhead() || t.Deferred > 0
 }
@@ -65,7 +60,7 @@ func (t *Train) supposed() uint32 {
 // whatever becomes of those ahead.
 func (v *View) proving() bool {
 	last := v.Txn.Last()
-	return last != nil && last.Unplaced && last.Pending() && v.Local.Taken == last.Number
+	return last != nil && last.State == Early && v.Local.Taken == last.Number
 }
 
 // apart reports whether a proof is asked for only when the one ahead has its own: what was lost
@@ -88,7 +83,7 @@ func (v *View) follow(nonce uint32) bool {
 
 // provedAhead keeps the proof until its turn.
 func (v *View) provedAhead(r Answer) Step {
-	return v.kept(r, ReasonAnswered, &Error{Code: CodeProvedAhead,
+	return v.kept(r, ReasonAnswered, CauseEarly, &Error{Code: CodeProvedAhead,
 		Message: "proved while another ahead of it was; it is signed again with this proof when its nonce is known"})
 }
 

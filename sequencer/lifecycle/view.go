@@ -94,7 +94,7 @@ type Local struct {
 // Said is what the nodes answered when an attempt was sent.
 type Said struct {
 	Number   int // of the attempt; 0 for nothing
-	Outcome  Outcome
+	State    AttemptState
 	NodeHash string
 	Error    *Error
 	Slot     uint32

@@ -30,7 +30,7 @@ func WatchOf(t *Transaction, memo string) (w Watch, found bool) {
 	unseen, forever := false, false
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		if !a.Open() && a != landed && !sharesNonce(a, landed) && !t.keeps(a) && (!last || !a.Shallow) {
+		if !a.Open() && a != landed && !sharesNonce(a, landed) && !t.keeps(a) && (!last || !a.Shallow()) {
 			continue
 		}
 		if !found {
@@ -62,13 +62,13 @@ func WatchOf(t *Transaction, memo string) (w Watch, found bool) {
 
 // keeps reports whether a was refused, and something open has its nonce.
 func (t *Transaction) keeps(a *Attempt) bool {
-	return a.Outcome == Refused && slices.ContainsFunc(t.Attempts, func(o Attempt) bool {
+	return a.State == Refused && slices.ContainsFunc(t.Attempts, func(o Attempt) bool {
 		return o.Open() && o.Sender == a.Sender && o.Nonce == a.Nonce
 	})
 }
 
 func sharesNonce(a, b *Attempt) bool {
-	return b != nil && a.Sender == b.Sender && a.Nonce == b.Nonce && a.Outcome != Refused && a.Outcome != Prepared
+	return b != nil && a.Sender == b.Sender && a.Nonce == b.Nonce && a.State != Refused && !a.State.Unmade()
 }
 
 // attemptOf finds the attempt that a sighting is of: by its hash, or, where the hash
@@ -184,7 +184,8 @@ func (v *View) pooled() Step {
 	legacy := t.Legacy()
 	if a := t.Attempt(t.shown(v.Sighting.Hash)); a != nil {
 		s := v.to(t.Phase, ReasonPool) // whatever became of the sending
-		s.Txn.Attempt(a.Number).Outcome, s.Txn.Attempt(a.Number).Error = Pooled, nil
+		s.Txn.Attempt(a.Number).become(Pooled, v.Now)
+		s.Txn.Attempt(a.Number).blame(NoCause, nil)
 		return s
 	}
 	if legacy || v.abandoned() {
@@ -267,16 +268,16 @@ func (v *View) resend() Step {
 		return v.ask(AskBytes, ReasonResending)
 	}
 	a, stands := t.Attempt(bytes.Number), inQuestion(t)
-	if bytes.Command == nil || a == nil || stands == nil || a.Outcome == Prepared || a.Sender != stands.Sender ||
+	if bytes.Command == nil || a == nil || stands == nil || a.State.Unmade() || a.Sender != stands.Sender ||
 		a.Nonce != stands.Nonce {
 		return v.noBytes() // or left over from another nonce, or of what never left
 	}
-	if a.Outcome == Refused {
+	if a.State == Refused {
 		// The nodes refused them once; others at its nonce are not there any more, and
 		// they may land now: open before they leave.
 		s := v.to(t.Phase, ReasonResending)
 		a := s.Txn.Attempt(bytes.Number)
-		a.Outcome, a.EndedAt = Signed, time.Time{}
+		a.become(Signed, v.Now)
 		s.Local.Confirmed = a.Number
 		return s
 	}
@@ -320,7 +321,7 @@ func (v *View) raise(refused bool) Step {
 	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
 		Number: len(s.Txn.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce,
 		Fee: v.beyond(fee, refused), Quote: quote, ValidUntil: last, Slot: v.Tip.TipSlot,
-		Outcome: Prepared, StartedAt: v.Now,
+		State: Planned, StartedAt: v.Now,
 	})
 	s.Local.Asked = Asked{}
 	return s

@@ -86,7 +86,7 @@ func second(w *harness.World, until func(*lifecycle.Transaction) bool) {
 	}
 }
 
-func isOut(t *lifecycle.Transaction) bool { return t.Open() && t.Last().Outcome != lifecycle.Prepared }
+func isOut(t *lifecycle.Transaction) bool { return t.Open() && !t.Last().State.Unmade() }
 
 // TestAlikeForgotten: Redis forgets an attempt that is like one which all nodes had refused, and the
 // process that knew it dies. What the nodes show is not taken for the refused one.

@@ -213,7 +213,7 @@ func TestGoneOnBesideLegacy(t *testing.T) {
 func TestGoneOnBesideFailedCall(t *testing.T) {
 	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	for name, until := range map[string]func(*lifecycle.Transaction) bool{
-		"pooled": func(x *lifecycle.Transaction) bool { return x.Open() && x.Last().Outcome == lifecycle.Pooled },
+		"pooled": func(x *lifecycle.Transaction) bool { return x.Open() && x.Last().State == lifecycle.Pooled },
 		"done":   func(x *lifecycle.Transaction) bool { return x.State() == lifecycle.Done },
 	} {
 		t.Run(name, func(t *testing.T) {

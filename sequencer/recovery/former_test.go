@@ -118,7 +118,7 @@ func TestLacks(t *testing.T) {
 	before := &lifecycle.Transaction{UID: "u", Phase: lifecycle.PhaseDispatching}
 	sent := before.Clone()
 	sent.Phase = lifecycle.PhaseSent
-	sent.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Outcome: lifecycle.Signed}}
+	sent.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", State: lifecycle.Signed}}
 	if r.Stored(before, nil); r.Lacks(before) || r.judge(now) != "" {
 		t.Error("nothing is out, and something is lacked")
 	}

@@ -17,7 +17,7 @@ func TestMemory(t *testing.T) {
 		m := memory{txns: map[string]remembered{}}
 		plan := &lifecycle.Transaction{UID: "a", Revision: 3, Phase: lifecycle.PhaseDispatching}
 		out := plan.Clone()
-		out.Revision, out.Attempts = 4, []lifecycle.Attempt{{Number: 1, Sender: "S", Outcome: lifecycle.Signed}}
+		out.Revision, out.Attempts = 4, []lifecycle.Attempt{{Number: 1, Sender: "S", State: lifecycle.Signed}}
 		bytes := &lifecycle.BytesRead{Number: 1, Command: []byte("signed")}
 		m.Stored(plan, nil)
 		m.Stored(out, bytes)
@@ -26,7 +26,7 @@ func TestMemory(t *testing.T) {
 			t.Errorf("remembered: %+v", all)
 		}
 		over := out.Clone()
-		over.Attempts[0].Outcome, over.Attempts[0].EndedAt = lifecycle.FailedIn, time.Now()
+		over.Attempts[0].State, over.Attempts[0].EndedAt = lifecycle.FailedIn, time.Now()
 		m.Stored(over, nil)
 		if all := m.all(); len(all) != 1 || all[0].out != nil || all[0].bytes != nil || m.size != 0 {
 			t.Errorf("remembered: %+v, %d bytes", all, m.size)

@@ -72,7 +72,7 @@ func (s *Store) Bind(process string, types, groups []string, plans []Plan) *life
 		if p.Sender == sender.Account && sender.Known && sender.Next == p.Nonce && r.Txn.Revision == 0 &&
 			t.Terms == (lifecycle.Terms{}) {
 			t.Attempts = append(t.Attempts, lifecycle.Attempt{Number: 1, Sender: p.Sender, Nonce: p.Nonce, Fee: p.Fee,
-				ValidUntil: p.ValidUntil, Slot: p.Slot, Outcome: lifecycle.Prepared, StartedAt: s.Now})
+				ValidUntil: p.ValidUntil, Slot: p.Slot, State: lifecycle.Planned, StartedAt: s.Now})
 			s.charge(r, t, t.Cost(), 0, 0, nil)
 		}
 	}

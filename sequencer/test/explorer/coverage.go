@@ -201,10 +201,9 @@ var rows = []row{
 }
 
 // ends reports whether the change ended an attempt so.
-func (c *change) ends(o lifecycle.Outcome) bool {
+func (c *change) ends(as lifecycle.AttemptState) bool {
 	for i := range c.before.Attempts {
-		if a := c.after.Attempt(i + 1); c.before.Attempts[i].Open() && a != nil && a.Outcome == o &&
-			!a.EndedAt.IsZero() {
+		if a := c.after.Attempt(i + 1); c.before.Attempts[i].Open() && a != nil && a.Over() && a.Outcome() == as.Outcome() {
 			return true
 		}
 	}

@@ -169,12 +169,11 @@ func (e *encoder) transaction(t *lifecycle.Transaction) {
 	}
 }
 
-var outcomes = []lifecycle.Outcome{lifecycle.Prepared, lifecycle.Signed, lifecycle.Sent, lifecycle.Pooled,
-	lifecycle.Included,
-	lifecycle.FailedIn, lifecycle.Expired, lifecycle.Replaced, lifecycle.Refused, lifecycle.Unknown}
-
 func (e *encoder) attempt(t *lifecycle.Transaction, a *lifecycle.Attempt) {
-	e.int(slices.Index(outcomes, a.Outcome))
+	e.int(slices.Index(lifecycle.AttemptStates, a.State))
+	if a.State != lifecycle.Dropped || e.s.world.trains() || e.s.world.Market { // else nobody asks why
+		e.int(slices.Index(lifecycle.Causes, a.Cause))
+	}
 	e.int(senderOf(a.Sender))
 	e.int(int(a.Nonce))
 	e.int(int(a.Fee))
@@ -187,21 +186,14 @@ func (e *encoder) attempt(t *lifecycle.Transaction, a *lifecycle.Attempt) {
 	if a.NodeHash != a.Hash && t.Ledger == "" {
 		e.hash(a.NodeHash)
 	}
-	e.bits(a.Legacy, a.EndedAt.IsZero(), a.NodeHash == a.Hash, a.StateHash == "", a.Legacy &&
-		e.s.now.Sub(a.StartedAt) < recent,
-		a.Error != nil && a.Error.Code == lifecycle.CodeNonceIgnored, a.Shallow, a.Alone)
-	dropped := a.Outcome == lifecycle.Prepared && !a.EndedAt.IsZero() && a.Error == nil
-	if e.s.world.trains() {
-		e.bits(a.Unplaced, dropped, a.Error != nil && a.Error.Code == lifecycle.CodeProvedAhead,
-			a.Error != nil && a.Error.Code == lifecycle.CodeHeld)
-	}
+	e.bits(a.Legacy, a.NodeHash == a.Hash, a.StateHash == "", a.Legacy &&
+		e.s.now.Sub(a.StartedAt) < recent, a.Alone)
 	if p := e.s.policy; p.FeeMax > p.Fee { // it may be raised some time after it was planned and sent
 		e.slot(max(a.Slot, a.SentSlot))
 	}
 	if e.s.world.Market {
 		e.int(a.Weight)
 		e.int(a.Quote.Weight)
-		e.bits(dropped, a.Error != nil && a.Error.Code == lifecycle.CodeRepriced)
 	}
 }
 

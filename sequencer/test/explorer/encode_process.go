@@ -137,7 +137,7 @@ func (e *encoder) local(l *lifecycle.Local) {
 	e.age(l.LostAt)
 	if l.Said != (lifecycle.Said{}) {
 		e.int(l.Said.Number)
-		e.int(slices.Index(outcomes, l.Said.Outcome))
+		e.int(slices.Index(lifecycle.AttemptStates, l.Said.State))
 		e.hash(l.Said.NodeHash)
 		e.slot(l.Said.Slot)
 	}

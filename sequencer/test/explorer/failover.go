@@ -259,7 +259,7 @@ func (p *past) loses(c command) bool {
 // knows reports whether a command is one of the attempts that are stored, and of no plan.
 func (s *State) knows(c command) bool {
 	return slices.ContainsFunc(s.store.Records[c.txn].Txn.Attempts, func(a lifecycle.Attempt) bool {
-		return (a.Outcome != lifecycle.Prepared || a.Legacy) && senderOf(a.Sender) == int(c.sender) &&
+		return (!a.State.Unmade() || a.Legacy) && senderOf(a.Sender) == int(c.sender) &&
 			(a.Nonce == uint32(c.nonce) || a.Legacy)
 	})
 }

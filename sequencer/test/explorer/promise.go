@@ -63,7 +63,7 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 		s.refuse = "bytes are sent that are not stored"
 	case h.call.Kind == lifecycle.Send && s.due(proc, r.Txn):
 		s.refuse = "bytes are sent after its deadline"
-	case h.call.Kind == lifecycle.Prove && !r.Txn.Open() && !a.Unplaced && !s.stand(r.Txn):
+	case h.call.Kind == lifecycle.Prove && !r.Txn.Open() && a.State != lifecycle.Early && !s.stand(r.Txn):
 		s.refuse = "a worker is asked to build on what is not in flight any more"
 	case h.call.Kind == lifecycle.Dispatch && s.world.Deadline > 0:
 		s.refuse = "a worker that sends by itself is asked for what has a deadline"
@@ -85,7 +85,7 @@ func (s *State) beside(t int, a *lifecycle.Attempt) (found bool) {
 	see := func(c command) {
 		same := senderOf(a.Sender) == int(c.sender) && a.Nonce == uint32(c.nonce)
 		found = found || int(c.txn) == t && !same && slices.ContainsFunc(s.store.Records[t].Txn.Attempts,
-			func(o lifecycle.Attempt) bool { return o.Outcome != lifecycle.Prepared && c.isOf(&o) })
+			func(o lifecycle.Attempt) bool { return !o.State.Unmade() && o.State != lifecycle.Called && c.isOf(&o) })
 	}
 	c := s.chain[0]
 	for i := range s.net {
@@ -175,7 +175,7 @@ func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 		a != nil && a.Free() {
 		s.refuse = "its sender is released while an attempt is open"
 	}
-	if !before.Open() && t.Open() && !t.FirstOpen().Shallow && t.Phase.Bound() && s.store.Record(t.UID).Overtaken {
+	if !before.Open() && t.Open() && t.FirstOpen().State != lifecycle.Resurfaced && t.Phase.Bound() && s.store.Record(t.UID).Overtaken {
 		s.refuse = "it may leave, although an earlier one of its queue waits again"
 	}
 	if s.met != nil {
@@ -300,8 +300,7 @@ func checkSender(a *Sender) string {
 func (s *State) checkTxn(i int) string {
 	t := s.store.Records[i].Txn
 	for n := range t.Attempts {
-		if a := &t.Attempts[n]; a.ValidUntil == 0 && !a.Legacy && !a.Pending() &&
-			a.Outcome != lifecycle.Prepared && t.Ledger == "" && (!s.world.Legacy || !a.Alone) { // else as it was found
+		if a := &t.Attempts[n]; a.ValidUntil == 0 && !a.Legacy && !a.State.Unmade() && t.Ledger == "" && (!s.world.Legacy || !a.Alone) { // else as it was found
 			return "an attempt that could land for ever"
 		}
 	}
@@ -345,7 +344,7 @@ func (s *State) checkTxn(i int) string {
 
 // shallow is an attempt that has failed less deep than settles it.
 func shallow(t *lifecycle.Transaction) *lifecycle.Attempt {
-	at := slices.IndexFunc(t.Attempts, func(a lifecycle.Attempt) bool { return a.Shallow && !a.EndedAt.IsZero() })
+	at := slices.IndexFunc(t.Attempts, func(a lifecycle.Attempt) bool { return a.Shallow() })
 	return t.Attempt(at + 1)
 }
 

@@ -42,13 +42,13 @@ func attemptsOf(t *lifecycle.Transaction) string {
 	var all []string
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		word := fmt.Sprintf("attempt %d %s (%s, nonce %d, fee %d", a.Number, a.Outcome, a.Sender, a.Nonce, a.Fee)
+		word := fmt.Sprintf("attempt %d %s (%s, nonce %d, fee %d", a.Number, a.State, a.Sender, a.Nonce, a.Fee)
 		if a.Legacy {
 			word += ", legacy"
 		} else {
 			word += fmt.Sprintf(", until slot %d", a.ValidUntil)
 		}
-		if !a.EndedAt.IsZero() {
+		if a.Over() {
 			word += ", ended"
 		}
 		all = append(all, word+")")

@@ -91,7 +91,7 @@ func (c *checker) followed(t *txnDoc, up time.Time) (over time.Time) {
 			continue
 		}
 		for _, a := range other.Attempts {
-			behind := a.Sender == last.Sender && a.Nonce > last.Nonce && a.Outcome != lifecycle.Prepared
+			behind := a.Sender == last.Sender && a.Nonce > last.Nonce && !a.State.Unmade()
 			if behind && a.StartedAt.Before(up) && a.EndedAt.After(over) {
 				over = a.EndedAt
 			}

@@ -35,7 +35,7 @@ func drained(t *testing.T, bin binaries) {
 			return slices.ContainsFunc(r.posted, func(p posting) bool {
 				x := r.get(p.uid)
 				a := x.Last()
-				return x.Phase == lifecycle.PhaseDispatching && x.Sender == devnet.Key(1) && a != nil && a.Outcome == lifecycle.Prepared
+				return x.Phase == lifecycle.PhaseDispatching && x.Sender == devnet.Key(1) && a != nil && a.State == lifecycle.Planned
 			})
 		})
 	}

@@ -42,18 +42,18 @@ type write struct {
 	Retries, Landed int
 	Final           int64
 	Attempts        []struct {
-		Outcome   lifecycle.Outcome
+		State     lifecycle.AttemptState
 		StateHash string
 		Ended     int64
 	}
 }
 
-// last is the outcome of the latest attempt, "" if there is none.
-func (w write) last() lifecycle.Outcome {
+// last is the state of the latest attempt, "" if there is none.
+func (w write) last() lifecycle.AttemptState {
 	if len(w.Attempts) == 0 {
 		return ""
 	}
-	return w.Attempts[len(w.Attempts)-1].Outcome
+	return w.Attempts[len(w.Attempts)-1].State
 }
 
 // throughGate is the setting of a process that talks to Redis through the gate.

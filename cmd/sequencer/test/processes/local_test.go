@@ -89,7 +89,7 @@ func localWorkers(t *testing.T, bin binaries) {
 		return func() bool {
 			x := r.get(uid)
 			a := x.Last()
-			return x.Phase == lifecycle.PhaseDispatching && a != nil && a.Outcome == lifecycle.Prepared
+			return x.Phase == lifecycle.PhaseDispatching && a != nil && a.State == lifecycle.Planned
 		}
 	}
 	for _, tc := range []struct {

@@ -71,12 +71,12 @@ func toWith(p lifecycle.Phase, has func(write) bool) func(write) bool {
 }
 
 // What a write stores for the first time.
-func plans(w write) bool     { return w.last() == lifecycle.Prepared && !slices.Contains(w.names, "bytes") }
+func plans(w write) bool     { return w.last() == lifecycle.Planned && !slices.Contains(w.names, "bytes") }
 func signs(w write) bool     { return slices.Contains(w.names, "bytes") && w.last() == lifecycle.Signed }
 func lands(w write) bool     { return w.Landed > 0 && w.Final == 0 }
 func finalises(w write) bool { return w.Final > 0 }
 func beginsRetry(w write) bool {
-	return w.Retries > 0 && w.last() != lifecycle.Prepared || w.Retries > 0 && ended(w)
+	return w.Retries > 0 && w.last() != lifecycle.Planned
 }
 func failsIn(w write) bool { return w.last() == lifecycle.FailedIn }
 func ended(w write) bool   { return len(w.Attempts) > 0 && w.Attempts[len(w.Attempts)-1].Ended > 0 }
@@ -258,7 +258,7 @@ func takenOver(t *testing.T, bin binaries) {
 		calls := 0
 		for _, uid := range r.claimed(two) {
 			a := r.get(uid).Last()
-			if a != nil && a.EndedAt.IsZero() && a.Outcome == lifecycle.Prepared && (a.Legacy || a.Sender != account) {
+			if a != nil && (a.State == lifecycle.Called || a.State == lifecycle.Planned && a.Sender != account) {
 				calls++
 			}
 		}
