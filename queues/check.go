@@ -160,10 +160,11 @@ func (s *Store) Look(ctx context.Context) ([]Fault, error) {
 		faults = append(faults, Fault{"REDIS_DISK", false,
 			"could not write its append-only file", "see its log, and whether its disk is full"})
 	}
-	if has := number("connected_slaves"); has < int64(s.Replicas) {
-		faults = append(faults, Fault{"REDIS_REPLICAS", false,
-			fmt.Sprintf("has %d replica(s), and %d must confirm before anything is sent", has, s.Replicas),
-			"connect the replicas, or set SEQUENCER_REDIS_WAIT to less"})
+	if err := s.lookForReplicas(ctx, info); err != nil {
+		return nil, err
+	}
+	if f := s.replicaFault(); f != nil {
+		faults = append(faults, *f)
 	}
 	if most, used := number("maxmemory"), number("used_memory"); !full && most > 0 && used > most/10*9 {
 		faults = append(faults, Fault{"REDIS_MEMORY", false,
@@ -237,11 +238,16 @@ func (s *Store) info(ctx context.Context, section string) (map[string]string, er
 	if err != nil {
 		return nil, storeError("reading INFO "+section, err)
 	}
+	return infoOf(text), nil
+}
+
+// infoOf are the fields of what INFO says.
+func infoOf(text string) map[string]string {
 	m := make(map[string]string)
 	for line := range strings.Lines(text) {
 		if k, v, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
 			m[k] = v
 		}
 	}
-	return m, nil
+	return m
 }

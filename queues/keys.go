@@ -71,7 +71,8 @@ import (
 //	                       "d:<uid>" (deadline of what waits) "x:<uid>" (removal), by time
 //	events         stream  the log, 0-<n> for event n; events.go describes its one field
 //	is:<name>      string  what the namespace was first used with: network, layout; server: the
-//	                       replication id it was last reconciled on; epoch: of the event log
+//	                       replication id it was last reconciled on; epoch: of the event log;
+//	                       replicas: when there was one last, ms
 //	recovery       hash    of a reconciliation under way: run, since, lost; by, till: whose turn it
 //	                       is; passed: who gave it on; back:<process>: has written back
 //	n:seq n:claim  counters

@@ -41,7 +41,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -61,7 +60,8 @@ type Options struct {
 	// UnresolvedLimit is how many transactions that end UNRESOLVED in a row pause
 	// their queue; 0 is no limit.
 	UnresolvedLimit int
-	// Replicas must confirm what is written before an attempt leaves; 0 asks none.
+	// Replicas must confirm what is written before an attempt leaves: so many, 0 for none, or
+	// AllReplicas.
 	Replicas int
 	// Observe is told of each run of a script: its name, for how many calls it was,
 	// and how long its round trip took, shared with others as it may be. nil tells
@@ -89,16 +89,14 @@ type Store struct {
 	prefix string
 	keys   []string // of every script; see lib.lua
 	Options
-	wake    chan struct{}
-	planned chan time.Time
-	posts   *group[post]
-	answers sync.Pool // channels for the next posts
-	scripts *group[scriptCall]
-	waits   chan struct{} // one for each that waits for replicas
-	// unconfirmed is since when replicas do not confirm, nil if they do.
-	unconfirmed atomic.Pointer[time.Time]
-	calls       counter
-	marks       marks
+	wake      chan struct{}
+	planned   chan time.Time
+	posts     *group[post]
+	answers   sync.Pool // channels for the next posts
+	scripts   *group[scriptCall]
+	confirmer confirmer
+	calls     counter
+	marks     marks
 }
 
 // Open returns a store on client. The client stays the caller's to close.
@@ -115,7 +113,7 @@ func Open(client redis.UniversalClient, o Options) (*Store, error) {
 	}
 	s := &Store{client: client, prefix: p, keys: []string{p, p + "is:layout"}, Options: o,
 		wake: make(chan struct{}, 1), planned: make(chan time.Time, 1),
-		waits: make(chan struct{}, replicaWaits)}
+		confirmer: confirmer{turn: make(chan struct{}, replicaWaits)}}
 	s.answers.New = func() any { return make(chan Accepted, 1) }
 	s.posts, s.scripts = newPosts(s), newScripts(s)
 	return s, nil

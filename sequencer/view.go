@@ -13,7 +13,7 @@ func (s *Sequencer) view(t *lifecycle.Transaction, g lifecycle.Sighting) lifecyc
 	_, known := s.Types.Lookup(t.Type)
 	return lifecycle.View{
 		Txn: t, Policy: s.policyOf(t.Type), Tip: s.tip(), Sighting: g, Now: s.Now(), Clock: time.Now(),
-		Jitter: rand.Float64(), Known: known, Replicas: s.Store.Replicas > 0, Draining: s.draining.Load(),
+		Jitter: rand.Float64(), Known: known, Replicas: s.Store.Confirms(), Draining: s.draining.Load(),
 		Batch: s.batchOf(t), Market: s.marketOf(t.Type), Passed: s.passedAt(), Halted: s.haltedAt(),
 	}
 }

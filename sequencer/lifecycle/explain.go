@@ -122,8 +122,8 @@ func (s *Scene) watching() said {
 	case g.Fate == FateExpired:
 		return s.settling("Its attempt has expired")
 	case t.Phase == PhaseSent && t.Last().State == Signed && !s.unconfirmed().IsZero():
-		return said{fmt.Sprintf("Attempt %d is signed and stored, and is sent when as many replicas of Redis as "+
-			"SEQUENCER_REDIS_WAIT says have confirmed that; too few do since %s: see why they are away.%s",
+		return said{fmt.Sprintf("Attempt %d is signed and stored, and is sent when the replicas of Redis that "+
+			"SEQUENCER_REDIS_WAIT asks for have confirmed that; too few do since %s: see why they are away.%s",
 			t.Last().Number, stamp(s.unconfirmed()), s.noMore()),
 			Wait{Code: WaitSending, Detail: "replicas of Redis do not confirm"}, Next{Action: StepSend}}
 	case t.Phase == PhaseSent && !t.Legacy() && (g.Fate == "" || g.Fate == FateUnknown && !g.Passed):

@@ -432,7 +432,7 @@ func rareSentTold() []telling {
 				"SENDING, then SEND 10:00\nsigned, unknown: sent, and may land"},
 		{"stored, and no replica confirms it", scene(sent(), unasked, func(s *Scene) {
 			s.Txn.Claim, s.Living = "p:7", []Binder{{Process: "p", Unconfirmed: now.Add(-minutes(3))}}
-		}), "Attempt 1 is signed and stored, and is sent when as many replicas of Redis as SEQUENCER_REDIS_WAIT says have confirmed " +
+		}), "Attempt 1 is signed and stored, and is sent when the replicas of Redis that SEQUENCER_REDIS_WAIT asks for have confirmed " +
 			"that; too few do since 2026-11-20T09:57:00Z: see why they are away.\nSENDING, then SEND\nsigned, unknown: sent, and may land"},
 		{"of another process: nor", scene(sent(), unasked, func(s *Scene) {
 			s.Txn.Claim, s.Living = "p2:7", []Binder{{Process: "p", Unconfirmed: now.Add(-minutes(3))}}

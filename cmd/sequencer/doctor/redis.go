@@ -26,7 +26,7 @@ func (d *doctor) redis(ctx context.Context) []settings.Sender {
 	ctx, cancel := context.WithTimeout(ctx, doctorTime)
 	defer cancel()
 	defer func() { _ = client.Close() }()
-	store, err := queues.Open(client, queues.Options{Namespace: d.cfg.Redis.Namespace, Replicas: d.cfg.Redis.Wait})
+	store, err := queues.Open(client, queues.Options{Namespace: d.cfg.Redis.Namespace, Replicas: int(d.cfg.Redis.Wait)})
 	if err != nil {
 		d.problem("REDIS_AWAY", where, err.Error(), "correct SEQUENCER_NAMESPACE")
 		return nil

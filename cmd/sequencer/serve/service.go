@@ -69,7 +69,7 @@ func New(p Options) (*Service, error) {
 	store, err := queues.Open(client, queues.Options{
 		Observe:   figures.Script,
 		Namespace: cfg.Redis.Namespace, Retention: cfg.Keep.Retention, EventsKeep: cfg.Keep.Events,
-		MaxWaiting: cfg.Keep.MaxWaiting, MaxWaitingInAll: cfg.Keep.MaxWaitingInAll, Replicas: cfg.Redis.Wait, UnresolvedLimit: cfg.Retry.UnresolvedLimit, Log: log,
+		MaxWaiting: cfg.Keep.MaxWaiting, MaxWaitingInAll: cfg.Keep.MaxWaitingInAll, Replicas: int(cfg.Redis.Wait), UnresolvedLimit: cfg.Retry.UnresolvedLimit, Log: log,
 	})
 	if err != nil {
 		return nil, err

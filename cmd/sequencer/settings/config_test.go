@@ -46,7 +46,7 @@ SEQUENCER_SHUTDOWN_DELAY=0s
 SEQUENCER_SHUTDOWN_TIMEOUT=30s
 SEQUENCER_REDIS_URL=
 SEQUENCER_REDIS_URL_FILE=
-SEQUENCER_REDIS_WAIT=0
+SEQUENCER_REDIS_WAIT=auto
 SEQUENCER_NAMESPACE=seq
 SEQUENCER_MINA_URL=
 SEQUENCER_MINA_QUORUM=0
@@ -178,7 +178,7 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_SHUTDOWN_TIMEOUT": durations,
 		"SEQUENCER_REDIS_URL":        {"localhost:6379", "http://h", "redis://h:port", "redis://u:a#b@h:1", "redis://h#", "redis://h?nonsense=1", "unix:///s,h:1", "redis://a:1/2,b:1", "redis://a:1,b:1/3", "redis://a,redis://u:p@b", ","},
 		"SEQUENCER_REDIS_URL_FILE":   append(secretFiles(dir, "SEQUENCER_REDIS_URL=redis://h"), "/none/secret SEQUENCER_REDIS_WAIT=1"),
-		"SEQUENCER_REDIS_WAIT":       append(counts, "17", "1"),
+		"SEQUENCER_REDIS_WAIT":       append(counts, "17", "1", "all"),
 		"SEQUENCER_NAMESPACE":        {"a b", "a{b}", "a:b", strings.Repeat("x", 65)},
 		"SEQUENCER_MINA_URL":         {"localhost:3085", "ftp://h", "http://", "http://a,http://a", "http://a#b"},
 		"SEQUENCER_MINA_QUORUM":      append(counts, "2 SEQUENCER_MINA_URL=http://a"),

@@ -19,7 +19,7 @@ import (
 type redisConfig struct {
 	URL       redisURL `env:"SEQUENCER_REDIS_URL" secret:"true" wants:"redis://, rediss:// or unix://; host:port,… after it: Cluster; ?master_name=…: Sentinel" means:"The store. Empty: an embedded one that forgets everything when the process ends"`
 	URLFile   string   `env:"SEQUENCER_REDIS_URL_FILE" wants:"a file of at most 1MiB with the value of SEQUENCER_REDIS_URL, which is not set itself" means:"The same from a file, read at the start"`
-	Wait      int      `env:"SEQUENCER_REDIS_WAIT,default=0" min:"0" max:"16" wants:"a number from 0 to 16" means:"Replicas that must confirm an attempt before its first byte leaves"`
+	Wait      replicas `env:"SEQUENCER_REDIS_WAIT,default=auto" wants:"auto, or a number from 0 to 16" means:"Replicas of Redis that must confirm an attempt before its first byte leaves; auto: all that are online, and one at least where there ever was one"`
 	Namespace string   `env:"SEQUENCER_NAMESPACE,default=seq" wants:"1 to 64 of A-Z a-z 0-9 . _ -" means:"Key prefix and hash tag; namespaces on one Redis never meet"`
 }
 
@@ -51,6 +51,30 @@ func (c redisConfig) Blame(err error) error {
 		return err
 	}
 	return fmt.Errorf("SEQUENCER_REDIS_URL, %s, cannot be used: %w; ask 'sequencer doctor'", c.URL, err)
+}
+
+// replicas is how many have to confirm, or queues.AllReplicas.
+type replicas int
+
+// EnvDecode reads auto, or a number from 0 to 16.
+func (r *replicas) EnvDecode(text string) error {
+	if text == "auto" {
+		*r = queues.AllReplicas
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > 16 {
+		return refusal("is neither auto nor a number from 0 to 16")
+	}
+	*r = replicas(n)
+	return nil
+}
+
+func (r replicas) String() string {
+	if r == queues.AllReplicas {
+		return "auto"
+	}
+	return strconv.Itoa(int(r))
 }
 
 // redisURL says where Redis is, in one of these forms:

@@ -162,7 +162,7 @@ func (l *load) postAgain(uid string) {
 // once all the same. What was accepted since is lost, and is posted again.
 func replicaPromoted(t *testing.T, bin binaries) {
 	lane.All(t, `TestFailOver in simulated time`)
-	r := newRig(t, bin, "promoted", nil)
+	r := newRig(t, bin, "promoted", map[string]string{"SEQUENCER_REDIS_WAIT": "0"})
 	for n := range uint64(4) {
 		r.worker(n+1, "--prove-time", "50ms")
 	}

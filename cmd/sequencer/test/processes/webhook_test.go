@@ -38,7 +38,7 @@ func TestWebhookProcesses(t *testing.T) {
 	t.Parallel()
 	bin := build(t)
 	r := newRig(t, bin, "webhooks", map[string]string{
-		"SEQUENCER_WEBHOOKS_PRIVATE": "127.0.0.1/32", "SEQUENCER_CLAIM_TTL": "2s",
+		"SEQUENCER_WEBHOOKS_PRIVATE": "127.0.0.1/32", "SEQUENCER_CLAIM_TTL": "2s", "SEQUENCER_REDIS_WAIT": "0",
 	})
 	e := r.endpoint()
 	services := []*serving{r.serveAt("first"), r.serveAt("second")}
