@@ -40,7 +40,7 @@ func (t *Tip) slotAt(clock time.Time) uint32 {
 // its end. What is in a block counts, too, unless its time is nearly over.
 func (v *View) lastSlot() (slot uint32, known bool) {
 	slot = v.Policy.LastSlot(v.Tip)
-	if p := v.Train.last(); p != nil && p.Txn.Open() && (v.Train.waits(p) || p.until() >= v.Policy.halfway(v.Tip)) {
+	if p := v.Train.walk().last; p != nil && p.Txn.Open() && (v.Train.waits(p) || p.until() >= v.Policy.halfway(v.Tip)) {
 		slot = min(slot, p.until())
 	}
 	if v.Txn.ExpiresAt.IsZero() {

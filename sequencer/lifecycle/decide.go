@@ -111,11 +111,11 @@ func (v *View) dispatching() Step {
 		return v.outstays()
 	case v.Train.Unseen && !t.Open():
 		return v.wait(ReasonBehind)
-	case v.behind() && !t.Open() && v.Train.lost() && !v.staysBehind() && !v.proving():
+	case v.behind() && !t.Open() && v.Train.walk().lost && !v.staysBehind() && !v.proving():
 		return v.yields(nil)
 	case v.behind() && !t.Open() && v.Train.Held && !v.staysBehind() && !v.proving():
 		return v.withheld()
-	case v.behind() && t.Open() && v.Train.lost():
+	case v.behind() && t.Open() && v.Train.walk().lost:
 		return v.outlived()
 	}
 	switch {

@@ -18,18 +18,13 @@ func (s *Scene) amongOthers(d said) said {
 
 // joining says why what is next of its queue is not in flight behind the others yet.
 func (s *Scene) joining(d said) said {
-	last := s.Train.last()
+	around := s.Train.walk()
+	last := around.last
 	if s.Width < 2 || s.Place.Ahead > 0 || last == nil {
 		return d
 	}
-	out := 0
-	for i := range s.Train.Ahead {
-		if s.Train.waits(&s.Train.Ahead[i]) {
-			out++
-		}
-	}
 	wait := func(code WaitCode, format string, args ...any) said {
-		detail := fmt.Sprintf("%d in flight ahead, %d of them in no block", len(s.Train.Ahead), out)
+		detail := fmt.Sprintf("%d in flight ahead, %d of them in no block", len(s.Train.Ahead), around.waiting)
 		return said{"Next of its queue; " + fmt.Sprintf(format, args...), Wait{Code: code, Detail: detail}, d.next}
 	}
 	switch {
@@ -52,7 +47,7 @@ func (s *Scene) joining(d said) said {
 			s.Train.Ahead[slices.IndexFunc(s.Train.Ahead, lost)].Txn.UID)
 	case s.Barrier:
 		return wait(WaitBarrier, "it or the one before it (%s) goes alone, so it waits for all in flight.", last.Txn.UID)
-	case out >= s.Width:
+	case around.waiting >= s.Width:
 		return wait(WaitBehind, "as many as may be (%d) are in flight and in no block.", s.Width)
 	}
 	when := "a node has taken the last of them (%s)"
@@ -74,11 +69,7 @@ func (s *Scene) outOfUse(account string) string {
 
 // member says what is ahead of, and behind, what is in flight itself.
 func (s *Scene) member(d said) said {
-	t := s.Txn
-	first := "" // ahead in no block
-	if i := slices.IndexFunc(s.Train.Ahead, func(m Member) bool { return s.Train.waits(&m) }); i >= 0 {
-		first = s.Train.Ahead[i].Txn.UID
-	}
+	t, around := s.Txn, s.Train.walk()
 	failed := t.Phase == PhaseFailing || t.Phase == PhaseDelayed || t.Phase == PhaseDispatching && !t.Open()
 	turn := d.wait.Code == WaitSending || s.Sighting.Fate == FateIncluded && s.Sighting.Depth >= s.Policy.Confirmations
 	switch ahead, behind := len(s.Train.Ahead), len(s.Train.Behind); {
@@ -90,12 +81,12 @@ func (s *Scene) member(d said) said {
 		return said{fmt.Sprintf("Nothing of it is out, and it leaves its sender when the %d behind it have gone back.",
 			behind),
 			Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d behind", behind)}, Next{Action: StepWatch}}
-	case s.Train.broken() && t.Open():
+	case around.broken && t.Open():
 		d.summary += fmt.Sprintf(" What is ahead of it (%s) will not come as it was to: "+
 			"the chain settles what becomes of it.",
 			s.brokenAhead())
 		d.wait.Code, d.next = WaitBroken, Next{Action: StepWatch}
-	case s.Train.lost():
+	case around.lost:
 		then := "and is made anew"
 		if last := t.Last(); last != nil && (last.State == Early || last.provedAhead()) {
 			then = "with its proof when it has one"
@@ -103,7 +94,7 @@ func (s *Scene) member(d said) said {
 		return said{fmt.Sprintf("What is ahead of it (%s) will not come as it was to: "+
 			"it goes back to its place, %s.", s.brokenAhead(), then),
 			Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepBind}}
-	case failed && s.Train.holds():
+	case failed && around.holds:
 		why := " Made on it were the %d behind it: nothing is tried before none of them can land."
 		if s.Train.Commuting {
 			why = " It is tried again when the %d behind it, which do not need it, have landed or cannot land."
@@ -118,8 +109,8 @@ func (s *Scene) member(d said) said {
 		return said{"It was proved while one ahead of it was: it is signed at its nonce, and sent, " +
 			"when a node has taken that.",
 			Wait{Code: WaitBehind, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
-	case first != "":
-		d.summary += fmt.Sprintf(" %d of its queue are in flight ahead of it; the first in no block is %s.", ahead, first)
+	case around.first != nil:
+		d.summary += fmt.Sprintf(" %d of its queue are in flight ahead of it; the first in no block is %s.", ahead, around.first.Txn.UID)
 		if turn {
 			d.wait.Code = WaitBehind
 		}

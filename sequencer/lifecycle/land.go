@@ -141,7 +141,7 @@ func (v *View) over() Step {
 		}
 		t.Error = cause
 	})
-	if v.Train.Unseen || len(v.Train.Ahead) > 0 && v.Train.inOrder() && g.Fate != FateExpired {
+	if v.Train.Unseen || len(v.Train.Ahead) > 0 && !v.Train.walk().unready && g.Fate != FateExpired {
 		return v.wait(ReasonBehind) // theirs were spent before its own
 	}
 	if v.behind() && !v.Train.Commuting && (t.Ending == PhaseDone && t.stood() == nil || t.Ending == PhaseUnresolved) {

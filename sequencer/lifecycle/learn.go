@@ -173,7 +173,7 @@ func (v *View) signed(r Answer) Step {
 		return v.stopped()
 	}
 	unplaced := v.Txn.Last().State == Early
-	if v.behind() && !v.Txn.Open() && v.Train.lost() && !unplaced {
+	if v.behind() && !v.Txn.Open() && v.Train.walk().lost && !unplaced {
 		return v.yields(nil) // what it was made on will not come
 	}
 	if v.behind() && !v.Txn.Open() && r.Alone != "" {

@@ -24,15 +24,15 @@ func (v *View) plan() Step {
 		Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: fee, Quote: quote, State: Planned,
 		ValidUntil: last, Slot: v.Tip.TipSlot, StartedAt: v.Now,
 	}
-	follows, open := false, t.FirstOpen()
+	follows, open, around := false, t.FirstOpen(), v.Train.walk()
 	switch {
 	case open != nil:
 		a.Nonce = open.Nonce // exclusive: at most one of them can land
-	case v.Train.trails():
+	case around.trails:
 		return v.wait(ReasonBroken)
 	case v.staysBehind():
 		return v.wait(ReasonBehind)
-	case v.behind() && t.Deferred > 0 && t.shallow() == nil && v.Train.inOrder():
+	case v.behind() && t.Deferred > 0 && t.shallow() == nil && !around.unready:
 		return v.wait(ReasonBehind) // it went back already, and is asked again as the first
 	case v.behind() && t.Deferred > 0 && t.shallow() == nil:
 		return v.yields(nil) // one of those ahead has failed, and waits until nothing is behind it
@@ -43,7 +43,7 @@ func (v *View) plan() Step {
 		switch {
 		case inOrder:
 			a.Nonce = nonce
-		case !v.Train.comes():
+		case !around.comes:
 			return v.yields(nil)
 		case t.Last().provedAhead():
 			return v.wait(ReasonBehind)

@@ -1,9 +1,6 @@
 package lifecycle
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // A type may say that what one of its transactions requires never comes back once that has
 // taken effect (a nullifier, an account that is new). A second landing then has no effect, so
@@ -48,7 +45,7 @@ func (v *View) endDepth() int {
 	case early <= 0, g.Fate != FateFailed, open == nil, t.Legacy():
 	case open.State == Resurfaced, t.shallow() != nil, !t.Phase.Bound(), t.Ending != "", v.stops():
 	case v.Train.Commuting && !v.Train.alone():
-	case !v.behind() && g.Failure.Permanent, v.behind() && (v.Train.inOrder() || !v.Train.mends()):
+	case !v.behind() && g.Failure.Permanent, v.behind() && (!v.Train.walk().unready || !v.Train.walk().mends):
 	default:
 		return min(early, v.Policy.SettleDepth)
 	}
@@ -155,17 +152,6 @@ func (m *Member) retries() bool {
 	return m.Txn.shallow() != nil && !m.Txn.Open() && m.Txn.Phase.Bound()
 }
 
-// mends reports whether all ahead may land, or are to be tried again in their places.
-func (t *Train) mends() bool {
-	return !t.Unseen && !slices.ContainsFunc(t.Ahead, func(m Member) bool { return !m.inOrder() && !m.retries() })
-}
-
-// trails reports whether something behind has not come to its end yet, or is not to be tried
-// again in its place: nothing is begun ahead of that.
-func (t *Train) trails() bool {
-	return slices.ContainsFunc(t.Behind, func(m Member) bool { return !m.retries() && (!t.Commuting || !m.takesNone()) })
-}
-
 // staying keeps what failed behind another in its place, to be tried again behind that.
 func (v *View) staying(pause time.Duration) Step {
 	s := v.to(PhaseDelayed, ReasonSettled)
@@ -178,19 +164,13 @@ func (v *View) staying(pause time.Duration) Step {
 // and half of them in a block: what has broken once may break again.
 func (v *View) staysBehind() bool {
 	t := v.Txn
-	if len(v.Train.Ahead) == 0 || t.shallow() == nil || t.Open() || t.Last().Pending() || !v.Train.mends() {
+	if len(v.Train.Ahead) == 0 || t.shallow() == nil || t.Open() || t.Last().Pending() || !v.Train.walk().mends {
 		return false
 	}
 	if _, inOrder := v.follows(); !inOrder {
 		return true
 	}
-	waiting := 0
-	for i := range v.Train.Ahead {
-		if v.Train.waits(&v.Train.Ahead[i]) {
-			waiting++
-		}
-	}
-	return waiting >= max(1, (len(v.Train.Ahead)+len(v.Train.Behind)+1)/2)
+	return v.Train.walk().waiting >= max(1, (len(v.Train.Ahead)+len(v.Train.Behind)+1)/2)
 }
 
 // reappeared reports whether an account whose next nonce is this may have what is shallow

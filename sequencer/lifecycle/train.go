@@ -109,12 +109,6 @@ func (m *Member) goesAlone() bool {
 	return slices.ContainsFunc(m.Txn.Attempts, func(a Attempt) bool { return a.Open() && a.Alone })
 }
 
-// barred reports whether one ahead may have nothing beside it: what has a nonce behind it goes on,
-// and nothing takes one.
-func (t *Train) barred() bool {
-	return slices.ContainsFunc(t.Ahead, func(m Member) bool { return m.goesAlone() })
-}
-
 // Failed reports whether m failed in a block, which is not settled yet.
 func (m *Member) Failed() bool { return m.Sighting.Fate == FateFailed && m.Txn.Open() }
 
@@ -155,22 +149,57 @@ func (m *Member) until() (last uint32) {
 	return last
 }
 
-// last is the one directly ahead, nil if none is.
-func (t *Train) last() *Member {
-	if len(t.Ahead) == 0 {
-		return nil
+// Surroundings are what one walk along a train, from the front, tells of those around a transaction.
+type surroundings struct {
+	last    *Member  // the one directly ahead, nil if none is
+	open    *Attempt // of the last ahead that has something open, nil if none has
+	waiting int      // how many ahead are in no block that counts for those behind
+	first   *Member  // of these, the foremost
+	lowest  *Member  // of these, the first of those that rank lowest
+	// Of those ahead: one may have nothing beside it; one is still to be out; their nonces rise.
+	barred, comes, rises bool
+	// One ahead is not, or will not be, what was built on: it may still land, as it was to (broken);
+	// or is being made, too (lost); or is counted as failed only if it may not land (unready).
+	broken, lost, unready bool
+	// mends: all ahead may land, or are to be tried again in their places.
+	mends bool
+	// Of those behind: something may still land, so its own bytes have to; or one has not come to its
+	// end yet, nor is it to be tried again in its place, so nothing is begun ahead of it.
+	holds, trails bool
+}
+
+// walk walks along t.
+func (t *Train) walk() surroundings {
+	w := surroundings{rises: rise(t.Ahead), mends: !t.Unseen}
+	for i := range t.Ahead {
+		m := &t.Ahead[i]
+		ready, made := m.inOrder(), t.makes(m)
+		w.broken = w.broken || !t.stands(m)
+		w.lost = w.lost || !t.stands(m) && !made
+		w.unready = w.unready || !ready && !made
+		w.mends = w.mends && (ready || m.retries())
+		w.barred = w.barred || m.goesAlone()
+		w.comes = w.comes || made || t.Commuting && m.leaving()
+		if t.waits(m) {
+			if w.waiting++; w.waiting == 1 {
+				w.first = m
+			}
+			if w.lowest == nil || m.rank() < w.lowest.rank() {
+				w.lowest = m
+			}
+		}
+		if a := m.Txn.FirstOpen(); a != nil {
+			w.open = a
+		}
+		w.last = m
 	}
-	return &t.Ahead[len(t.Ahead)-1]
-}
-
-// broken reports whether a member ahead is not, or will not be, what was built on.
-func (t *Train) broken() bool {
-	return slices.ContainsFunc(t.Ahead, func(m Member) bool { return !t.stands(&m) })
-}
-
-// inOrder reports whether all ahead may still land.
-func (t *Train) inOrder() bool {
-	return !slices.ContainsFunc(t.Ahead, func(m Member) bool { return !m.inOrder() && !t.makes(&m) })
+	w.comes = w.comes && !w.barred
+	for i := range t.Behind {
+		m := &t.Behind[i]
+		w.holds = w.holds || m.Txn.Open()
+		w.trails = w.trails || !m.retries() && (!t.Commuting || !m.takesNone())
+	}
+	return w
 }
 
 // stands reports whether what is behind m may go on.
@@ -179,17 +208,12 @@ func (t *Train) stands(m *Member) bool { return m.inOrder() || t.Commuting && m.
 // waits reports whether m is in no block that counts for those behind it.
 func (t *Train) waits(m *Member) bool { return !m.landed() && (!t.Commuting || !m.Failed()) }
 
-// holds reports whether something behind may still land: then its own bytes have to.
-func (t *Train) holds() bool {
-	return slices.ContainsFunc(t.Behind, func(m Member) bool { return m.Txn.Open() })
-}
-
 // alone reports whether nothing else is in flight.
 func (t *Train) alone() bool { return len(t.Ahead)+len(t.Behind) == 0 && !t.Unseen }
 
 // moves reports whether others may use nonces before it does: not those that are tried again
 // behind it, which wait until it is in flight.
-func (t *Train) moves() bool { return len(t.Ahead) > 0 || t.Unseen || t.trails() }
+func (t *Train) moves() bool { return len(t.Ahead) > 0 || t.Unseen || t.walk().trails }
 
 // Joins reports whether one more may be put behind the members of a train, all of them:
 // each is in order and may have others beside it, the last has been taken by a node, and
@@ -244,11 +268,11 @@ func (p *Policy) halfway(tip Tip) uint32 { return upTo(max(tip.TipSlot, tip.Slot
 // follows is the nonce of what is planned behind others; false if those are not known, or not in
 // order any more, or the last has failed: one behind it may have landed and be gone.
 func (v *View) follows() (nonce uint32, ok bool) {
-	t := &v.Train
-	if t.Unseen || t.broken() || t.barred() || t.last().Failed() || !t.last().taken() || !rise(t.Ahead) {
+	w := v.Train.walk()
+	if v.Train.Unseen || w.broken || w.barred || w.last.Failed() || !w.last.taken() || !w.rises {
 		return nonce, false
 	}
-	a := t.last().Txn.FirstOpen()
+	a := w.last.Txn.FirstOpen()
 	return following(a.Nonce), a.Nonce < following(a.Nonce)
 }
 
@@ -278,7 +302,7 @@ func (v *View) yields(e *Error) Step {
 	switch {
 	case u.stops():
 		return u.stopped()
-	case u.Txn.shallow() != nil && v.Train.mends():
+	case u.Txn.shallow() != nil && v.Train.walk().mends:
 		return u.staying(v.Policy.RetryDelay)
 	}
 	return u.back(ReasonBroken)
@@ -295,7 +319,7 @@ func (v *View) withheld() Step {
 				"in flight behind others now"}, v.Now)
 		}
 	})
-	switch stays := v.Txn.shallow() != nil && v.Train.mends(); {
+	switch stays := v.Txn.shallow() != nil && v.Train.walk().mends; {
 	case !stays:
 		return u.back(ReasonHeld)
 	case planned:
@@ -355,13 +379,14 @@ func (v *View) stay(s Step) Step {
 // peers drop what comes before its predecessor. Zero: now. False: something has to happen
 // first.
 func (v *View) clear() (at time.Time, ok bool) {
-	p := v.Train.last()
+	w := v.Train.walk()
+	p := w.last
 	switch {
 	case v.Train.Unseen:
 		return time.Time{}, false
 	case p == nil, !v.Train.waits(p):
 		return time.Time{}, true
-	case v.Train.broken():
+	case w.broken:
 		return time.Time{}, false
 	case p.Sighting.Fate != FatePooled && !p.SentAt.After(v.Local.SentAt):
 		return time.Time{}, false
@@ -416,19 +441,13 @@ func (v *View) along() uint64 {
 // rankAhead is the lowest rank of those ahead that are in no block, 0 if none is or that one has
 // not been raised: what was dear from the start takes nobody along.
 func (v *View) rankAhead() uint64 {
-	var lowest *Member
-	for i := range v.Train.Ahead {
-		if m := &v.Train.Ahead[i]; v.Train.waits(m) && (lowest == nil || m.rank() < lowest.rank()) {
-			lowest = m
-		}
+	if lowest := v.Train.walk().lowest; lowest != nil && lowest.raised() {
+		return lowest.rank()
 	}
-	if lowest == nil || !lowest.raised() {
-		return 0
-	}
-	return lowest.rank()
+	return 0
 }
 
 // heads reports whether no other is ahead of it in no block: it is the first to linger.
 func (v *View) heads() bool {
-	return !v.Train.Unseen && !slices.ContainsFunc(v.Train.Ahead, func(m Member) bool { return v.Train.waits(&m) })
+	return !v.Train.Unseen && v.Train.walk().waiting == 0
 }

@@ -34,26 +34,12 @@ func (t *Train) makes(m *Member) bool { return t.Commuting && m.making() }
 // leaving reports whether the bytes of m are being given to the nodes, and none has them yet.
 func (m *Member) leaving() bool { return m.Txn.Phase == PhaseSent && m.Txn.Open() && !m.taken() }
 
-// comes reports whether one of those ahead is still to be out: what is unplaced waits for that,
-// where none of them is lost, or may have nothing beside it.
-func (t *Train) comes() bool {
-	return t.Commuting && !t.barred() &&
-		slices.ContainsFunc(t.Ahead, func(m Member) bool { return m.making() || m.leaving() })
-}
-
-// lost reports whether a member ahead neither is nor will be what was built on.
-func (t *Train) lost() bool {
-	return slices.ContainsFunc(t.Ahead, func(m Member) bool { return !t.stands(&m) && !t.makes(&m) })
-}
-
 // supposed is the nonce that what is unplaced is proved at: the one that follows what is out.
 func (t *Train) supposed() uint32 {
-	for _, m := range slices.Backward(t.Ahead) {
-		if a := m.Txn.FirstOpen(); a != nil {
-			return following(a.Nonce)
-		}
+	if a := t.walk().open; a != nil {
+		return following(a.Nonce)
 	}
-	return t.Ahead[0].Txn.Last().Nonce // which is made; see lost
+	return t.Ahead[0].Txn.Last().Nonce // which is made, for none ahead is lost
 }
 
 // proving reports whether something unplaced is with its worker: what it makes is of use
@@ -74,7 +60,7 @@ func (v *View) apart() bool {
 // follow reports whether a nonce is the next of what is ahead: what was planned on that may be
 // different by now.
 func (v *View) follow(nonce uint32) bool {
-	if t := &v.Train; !t.Commuting || !t.Unseen && t.last().Failed() {
+	if t := &v.Train; !t.Commuting || !t.Unseen && t.walk().last.Failed() {
 		return true // of what failed its nonce is used, and so are those of what has landed since
 	}
 	next, inOrder := v.follows()
@@ -92,7 +78,7 @@ func (v *View) provedAhead(r Answer) Step {
 // need not be known here.
 func (v *View) slips(s *Step) bool {
 	return v.Train.Commuting && (v.Txn.Phase == PhaseDispatching || v.Txn.Phase == PhaseSent) && !s.Txn.Open() &&
-		!v.Train.holds()
+		!v.Train.walk().holds
 }
 
 // slipping notes of what leaves a train that it slips.

@@ -165,7 +165,7 @@ func (v *View) absent() Step {
 // abandoned reports whether what is open is not helped along any more. What is cancelled is as
 // long as others stand on it.
 func (v *View) abandoned() bool {
-	return v.expired() || v.Txn.CancelRequested && !v.Train.holds()
+	return v.expired() || v.Txn.CancelRequested && !v.Train.walk().holds
 }
 
 // vanished sends the same bytes again. The nodes get some time to show what they were
@@ -342,7 +342,7 @@ func (v *View) raising(a *Attempt) Step {
 	switch {
 	case bytes == nil:
 		return v.ask(AskBytes, ReasonRaising)
-	case (bytes.Command == nil || v.Local.NoResign) && v.Train.holds():
+	case (bytes.Command == nil || v.Local.NoResign) && v.Train.walk().holds:
 		return v.notRaised(&Error{Code: CodeNotRaised, Message: "others were made on it: it is not proved again"})
 	case bytes.Command == nil || v.Local.NoResign:
 		return v.do(Effect{Kind: Prove, Number: a.Number}, ReasonRaising)

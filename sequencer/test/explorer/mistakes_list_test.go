@@ -92,14 +92,14 @@ func mistakesInTime() []mistake {
 func mistakesOfTrains() []mistake {
 	return []mistake{
 		{"made anew while others are behind", "train, broken", decisions + "plan.go",
-			"	case v.Train.trails():\n		return v.wait(ReasonBroken)", "	case false:"},
+			"	case around.trails:\n		return v.wait(ReasonBroken)", "	case false:"},
 		{"built on what will not come", "train, broken", decisions + "train.go",
 			"	case FateFailed, FateDisplaced, FateExpired:\n", "	case FateDisplaced, FateExpired:\n"},
 		{"a sender freed with the first of several", "train", "change.go",
 			"	if own != nil && len(q.Run) == 0 {", "	if own != nil {"},
 		{"sent at a nonce that is another's", "train, at once", decisions + "learn.go",
 			"	if unplaced || v.behind() && !v.Txn.Open() && !v.follow(v.Txn.Last().Nonce) {\n", "	if false {\n"},
-		{"one nonce for two that are made", "train, at once, broken", decisions + "shallow.go",
+		{"one nonce for two that are made", "train, at once, broken", decisions + "train.go",
 			"(!t.Commuting || !m.takesNone())", "!t.makes(&m)"},
 		{"the sender's nonce as it was before others used theirs", "train, at once", decisions + "market.go",
 			"Sender: v.Local.Asked.Sender, Among: v.Local.Asked.Among, Bytes", "Sender: v.Local.Asked.Sender, Bytes"},
