@@ -127,7 +127,7 @@ func (v *View) submitting() Step {
 	case !t.Open() && !b.Idempotent && !v.saidSince(last):
 		return v.waitUntil(v.Clock.Add(v.Policy.InclusionInterval), ReasonLooking)
 	case !t.Open():
-		return v.mark()
+		return v.markPost()
 	case last.State != Signed || v.Local.Unsent != last.Number:
 		// Another process was at it, or this one before Redis forgot: it may be there.
 		return v.submitted(Unknown, &Error{Code: CodeLost, Message: "the process that posted it is gone"})
@@ -147,9 +147,9 @@ func (v *View) saidSince(last *Attempt) bool {
 	return !at.IsZero() && (last == nil || at.After(v.Clock.Add(last.EndedAt.Sub(v.Now))))
 }
 
-// mark makes the attempt open. What no ledger has taken on is no attempt, so that its
+// markPost makes the attempt open. What no ledger has taken on is no attempt, so that its
 // number is given anew.
-func (v *View) mark() Step {
+func (v *View) markPost() Step {
 	u := v.with(func(t *Transaction) {
 		a := Attempt{Number: len(t.Attempts) + 1}
 		if last := t.Last(); last != nil && t.Deferred > 0 && last.State == Refused {

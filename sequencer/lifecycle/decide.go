@@ -97,28 +97,13 @@ func (v *View) awaitsEnd() bool { return v.Txn.Ending.Final() && !v.Txn.Open() }
 
 // dispatching: an attempt is to be planned, or is asked of the worker.
 func (v *View) dispatching() Step {
-	t, last := v.Txn, v.Txn.Last()
-	switch {
-	case v.awaitsEnd():
-		return v.with(dropPlan(v.Now)).closed(ReasonBack)
-	case v.stops() && !t.Open():
-		return v.stopped()
-	case t.Ending == PhaseFailing && !t.Open():
-		s := v.with(dropPlan(v.Now)).to(PhaseFailing, ReasonBack)
-		s.Txn.Ending = ""
+	if s, ends := v.endsUndispatched(); ends {
 		return s
-	case v.expired() && !v.dispatchUnderWay():
-		return v.outstays()
-	case v.Train.Unseen && !t.Open():
-		return v.wait(ReasonBehind)
-	case v.behind() && !t.Open() && v.Train.walk().lost && !v.staysBehind() && !v.proving():
-		return v.yields(nil)
-	case v.behind() && !t.Open() && v.Train.Held && !v.staysBehind() && !v.proving():
-		return v.withheld()
-	case v.behind() && t.Open() && v.Train.walk().lost:
-		return v.outlived()
 	}
-	switch {
+	if s, turned := v.turnedBack(); turned {
+		return s
+	}
+	switch last := v.Txn.Last(); {
 	case last == nil, last.Over(), last.State == Unknown:
 		return v.plan()
 	case last.State == Called:
@@ -127,34 +112,36 @@ func (v *View) dispatching() Step {
 		s := v.to(PhaseSent, ReasonSent)
 		s.Local.SentAt, s.Local.Resent = time.Time{}, 0
 		return s
-	}
-	if v.superseded(last) {
-		// In a recovery it went back to its queue, and then its nonce to another.
+	case v.superseded(last): // in a recovery it went back to its queue, and then its nonce to another
 		s := v.to(PhaseDispatching, ReasonPlanning)
 		s.Txn.Last().become(Dropped, v.Now)
 		s.Local.Asked = Asked{}
 		return s
-	}
-	if v.Local.Taken != last.Number {
+	case v.Local.Taken != last.Number:
 		return v.take(last)
+	case v.Local.Legacy:
+		return v.mark()
+	default:
+		return v.make(last)
 	}
-	if v.Local.Legacy {
-		if v.behind() {
-			return v.yields(&Error{Code: CodeUnavailable, Message: "the worker makes no proofs, " +
-				"so nothing may be in flight beside what it sends"})
-		}
-		if !t.ExpiresAt.IsZero() {
-			return v.unkept()
-		}
-		// From the moment that the mark is stored the attempt is open.
-		s := v.to(PhaseDispatching, ReasonProving)
-		a := s.Txn.Last()
-		a.Legacy, a.ValidUntil = true, 0
-		a.become(Called, v.Now)
-		s.Local.Marked, s.Local.Confirmed = a.Number, a.Number
-		return s
+}
+
+// endsUndispatched ends, or weighs, what is not to be dispatched any more.
+func (v *View) endsUndispatched() (s Step, ends bool) {
+	open := v.Txn.Open()
+	switch {
+	case v.awaitsEnd():
+		return v.with(dropPlan(v.Now)).closed(ReasonBack), true
+	case v.stops() && !open:
+		return v.stopped(), true
+	case v.Txn.Ending == PhaseFailing && !open:
+		s = v.with(dropPlan(v.Now)).to(PhaseFailing, ReasonBack)
+		s.Txn.Ending = ""
+		return s, true
+	case v.expired() && !v.dispatchUnderWay():
+		return v.outstays(), true
 	}
-	return v.make(last)
+	return s, false
 }
 
 // take makes a planned attempt this process's to ask for. One that was planned with its
@@ -219,17 +206,6 @@ func (v *View) superseded(a *Attempt) bool {
 	}
 	s := v.Local.Asked.Sender
 	return a.Sender != v.Txn.Sender || a.State != Early && s != nil && s.Next != nil && *s.Next > a.Nonce
-}
-
-// dispatchingLegacy: the call is marked, and may have been made.
-func (v *View) dispatchingLegacy(a *Attempt) Step {
-	if v.Local.Marked != a.Number {
-		return v.lose(&Error{Code: CodeOutcomeUnknown, Message: "the process that waited for the worker is gone"}, "")
-	}
-	if v.Replicas && v.Local.Confirmed != a.Number {
-		return v.do(Effect{Kind: Confirm, Number: a.Number}, ReasonConfirming)
-	}
-	return v.do(Effect{Kind: Dispatch, Number: a.Number}, ReasonProving)
 }
 
 // sent: the bytes may leave, or have left; nothing is known of the chain yet.

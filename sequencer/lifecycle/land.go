@@ -22,12 +22,6 @@ func (v *View) landed() *Attempt {
 	return attemptOf(t, g)
 }
 
-// dispatchUnderWay reports whether this process waits for a legacy worker's answer.
-func (v *View) dispatchUnderWay() bool {
-	a := v.Txn.Last()
-	return v.Txn.Phase == PhaseDispatching && a != nil && a.State == Called && v.Local.Marked == a.Number
-}
-
 // land makes it DONE, whatever was planned.
 func (v *View) land(in *Attempt) Step {
 	t, g := v.Txn, &v.Sighting
@@ -83,43 +77,8 @@ func (v *View) includedIn(a *Attempt) {
 	}
 }
 
-// awaited reports whether the sender of t waits for what becomes of it, and has to be
-// told then where its nonces are.
-func awaited(t *Transaction) bool {
-	return t.Phase == PhaseUnresolved && t.Legacy()
-}
-
 func doneIn(g *Sighting) []byte {
 	return fmt.Appendf(nil, `{"blockHeight":%d,"stateHash":%q}`, g.Height, g.StateHash)
-}
-
-// strayed reports whether what the nodes show of t carries another nonce than its
-// worker was given, and nobody has noted that yet.
-func (v *View) strayed() bool {
-	t, g, a := v.Txn, &v.Sighting, v.Txn.Last()
-	if t.Phase != PhaseSent && t.Phase != PhaseWatching || a == nil || !a.Legacy || !a.Open() {
-		return false
-	}
-	seen := g.Fate == FatePooled || g.Fate == FateIncluded || g.Fate == FateFailed
-	return seen && g.Nonce != a.Nonce && a.Cause != CauseNonce
-}
-
-// ignored is an error of the operator's: that worker cannot be relied on. What counts
-// is the nonce it used: the sender's next one follows that, as soon as it is spent; the
-// given one stays unspent until then, and nothing else takes it.
-func ignored(a *Attempt, g *Sighting) *Error {
-	return &Error{Code: CodeNonceIgnored, Message: fmt.Sprintf(
-		"the worker of %s was given nonce %d and used %d, in %s; have it use attempt.nonce",
-		a.Sender, a.Nonce, g.Nonce, g.Hash)}
-}
-
-func (v *View) noteStrayed() Step {
-	s := v.to(v.Txn.Phase, ReasonNonceIgnored)
-	a := s.Txn.Last()
-	a.blame(CauseNonce, ignored(a, &v.Sighting))
-	s.Txn.Error = a.Error
-	s.Aside.Code = CodeNonceIgnored
-	return s
 }
 
 // over: what has come of all that is open stands so deep that it is acted on.
@@ -264,32 +223,6 @@ func settledAs(g *Sighting, failed bool) AttemptState {
 		return Expired
 	}
 	return Replaced
-}
-
-// ambiguous: only a person can find out what became of what a legacy worker sent.
-func (v *View) ambiguous() Step {
-	if v.Txn.Ending == PhaseDone && v.Txn.stood() != nil { // whatever that is, it has landed
-		return v.with(func(t *Transaction) {
-			for i := range t.Attempts {
-				if a := &t.Attempts[i]; a.Open() {
-					a.become(Abandoned, v.Now)
-				}
-			}
-		}).closed(ReasonAmbiguous)
-	}
-	u := v.with(func(t *Transaction) {
-		if a := t.Attempt(t.Landed); a != nil {
-			// Its block is gone: it may land once more, and nobody knows.
-			a.become(Unknown, v.Now)
-			t.Landed, t.Done, t.Reopened = 0, nil, false
-		}
-		t.Error = &Error{Code: CodeOutcomeUnknown,
-			Message: "the worker may have sent it, and no node has seen it: settle it by resolve"}
-	})
-	s := u.end(PhaseUnresolved, ReasonAmbiguous)
-	s.Aside.Code = CodeOutcomeUnknown
-	s.Aside.Rest = &Rest{For: Never, Why: OutcomeUnknown}
-	return s
 }
 
 // unlandable: its nonce has settled on something else, so it returns to its old place.

@@ -131,20 +131,6 @@ func (v *View) answered(r Answer) Step {
 	return v.lose(r.Error, r.Hash)
 }
 
-// late: the attempt has gone on without the answer. A hash may still settle what became
-// of it.
-func (v *View) late(r Answer) Step {
-	a := v.Txn.Attempt(r.Call.Number)
-	if r.Call.Kind != Dispatch || r.Hash == "" || a == nil || !a.Legacy || !a.Open() || a.Hash != "" ||
-		a.Sender != r.Sender || a.Nonce != r.Nonce {
-		return v.wait(ReasonUnchanged)
-	}
-	s := v.to(v.Txn.Phase, ReasonAnswered)
-	a = s.Txn.Attempt(r.Call.Number)
-	a.Hash, a.Data = r.Hash, r.Data
-	return s
-}
-
 // unspent reports whether every synced node has the nonce of a unspent and nothing of
 // ours pooled at it.
 func (v *View) unspent(a *Attempt) bool {
@@ -211,21 +197,6 @@ func (s *Step) sign(r Answer) {
 	s.Aside.Bytes = &BytesRead{Number: r.Call.Number, Command: r.Signed}
 	s.Local.Unsent, s.Local.Confirmed = r.Call.Number, r.Call.Number
 	s.Local.Said = Said{}
-}
-
-// dispatched: a legacy worker has sent it.
-func (v *View) dispatched(r Answer) Step {
-	u := v.with(func(t *Transaction) {
-		a := t.Last()
-		a.State, a.Data, a.Hash = Sent, r.Data, r.Hash
-		t.Deferred = 0
-		if t.SubmittedAt.IsZero() {
-			t.SubmittedAt = v.Now
-		}
-	})
-	s := u.to(PhaseSent, ReasonAnswered)
-	s.Local.SentAt, s.Local.FirstSent, s.Local.FirstHeight, s.Local.Asked = v.Clock, v.Clock, v.Tip.Height, Asked{}
-	return s
 }
 
 // finished: the worker says that there is nothing to send. What is open may still land,
@@ -331,39 +302,6 @@ func (v *View) lose(e *Error, hash string) Step {
 	}
 	s := u.to(PhaseDispatching, ReasonLost)
 	s.Local.Taken = s.Txn.Last().Number
-	return s
-}
-
-// raiseAnswered: the attempt that is to pay more was signed, or was not. Then the
-// earlier one goes on waiting.
-func (v *View) raiseAnswered(r Answer) Step {
-	switch {
-	case r.Fault == FaultNoCall && r.Call.Kind == Resign:
-		s := v.wait(ReasonRaising)
-		s.Local.NoResign = true
-		return s
-	case r.Fault != NoFault:
-		message := string(r.Fault)
-		if r.Error != nil {
-			message = r.Error.Error()
-		}
-		return v.notRaised(&Error{Code: CodeNotRaised, Message: message})
-	case r.Signed == nil:
-		return v.notRaised(&Error{Code: CodeNotRaised, Message: "the worker signed nothing"})
-	}
-	if r.Call.Kind == Resign && r.Data == nil {
-		r.Data = v.Txn.FirstOpen().Data // it is the same proof
-	}
-	s := v.to(PhaseWatching, ReasonAnswered)
-	sign(s.Txn.Last(), r)
-	s.sign(r)
-	return s
-}
-
-func (v *View) notRaised(e *Error) Step {
-	s := v.to(v.Txn.Phase, ReasonRaising)
-	s.Txn.Last().drop(CauseError, e, v.Now)
-	s.Local.Asked = Asked{}
 	return s
 }
 

@@ -226,48 +226,6 @@ func (t *Transaction) lastOut() *Attempt {
 	return nil
 }
 
-// beyond is a fee in the place of what is open, and the next rung at least of what was refused
-// there as too little; refused: so was the dearest that is open.
-func (v *View) beyond(fee uint64, refused bool) uint64 {
-	if tried := v.Txn.tried(); refused || tried > v.Txn.highest() {
-		fee = max(fee, v.Policy.Raised(tried))
-	}
-	return min(fee, v.feeMax())
-}
-
-// tried is the most that has been offered at the nonce that is open: by what is open, and by
-// what followed the first of these and was refused as too little.
-func (t *Transaction) tried() (fee uint64) {
-	open := t.FirstOpen()
-	if open == nil {
-		return 0
-	}
-	for i := range t.Attempts {
-		a := &t.Attempts[i]
-		refused := a.Number > open.Number && a.Sender == open.Sender && a.Nonce == open.Nonce && a.State == Refused
-		if a.Open() || refused && a.paidTooLittle() {
-			fee = max(fee, a.Fee)
-		}
-	}
-	return fee
-}
-
-// highest is the most that an open attempt pays.
-func (t *Transaction) highest() (fee uint64) {
-	for i := range t.Attempts {
-		if a := &t.Attempts[i]; a.Open() {
-			fee = max(fee, a.Fee)
-		}
-	}
-	return fee
-}
-
-// pays reports whether what is open pays what the market asks for.
-func (v *View) pays() bool {
-	q := v.quote(v.weight())
-	return q.Pays(v.Txn.highest())
-}
-
 // said is what a quote tells of the fee that an attempt pays, "" of the zero one.
 func (q *Quote) said() string {
 	price := FormatMina(q.PerWeight)

@@ -24,39 +24,12 @@ func (v *View) plan() Step {
 		Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: fee, Quote: quote, State: Planned,
 		ValidUntil: last, Slot: v.Tip.TipSlot, StartedAt: v.Now,
 	}
-	follows, open, around := false, t.FirstOpen(), v.Train.walk()
-	switch {
-	case open != nil:
+	open := t.FirstOpen()
+	follows := open == nil && v.behind()
+	if open != nil {
 		a.Nonce = open.Nonce // exclusive: at most one of them can land
-	case around.trails:
-		return v.wait(ReasonBroken)
-	case v.staysBehind():
-		return v.wait(ReasonBehind)
-	case v.behind() && t.Deferred > 0 && t.shallow() == nil && !around.unready:
-		return v.wait(ReasonBehind) // it went back already, and is asked again as the first
-	case v.behind() && t.Deferred > 0 && t.shallow() == nil:
-		return v.yields(nil) // one of those ahead has failed, and waits until nothing is behind it
-	case v.behind() && v.used():
-		return v.wait(ReasonBehind)
-	case v.behind():
-		nonce, inOrder := v.follows()
-		switch {
-		case inOrder:
-			a.Nonce = nonce
-		case !around.comes:
-			return v.yields(nil)
-		case t.Last().provedAhead():
-			return v.wait(ReasonBehind)
-		default:
-			a.Nonce, a.State = v.Train.supposed(), Early
-		}
-		follows = true
-	default:
-		nonce, s, known := v.nonce(a.Fee)
-		if !known {
-			return s
-		}
-		a.Nonce = nonce
+	} else if s, placed := v.place(&a); !placed {
+		return s
 	}
 	s := v.to(PhaseDispatching, ReasonPlanning)
 	s.Txn.Attempts = append(s.Txn.Attempts, a)
@@ -71,6 +44,20 @@ func (v *View) plan() Step {
 	}
 	s.Local.Asked = Asked{Sender: &sender, Among: v.Local.Asked.Among}
 	return s
+}
+
+// place gives a fresh attempt its nonce; false if something has to happen first.
+func (v *View) place(a *Attempt) (s Step, placed bool) {
+	if !v.Train.alone() {
+		if s, turned := v.waitsItsTurn(); turned {
+			return s, false
+		}
+		if v.behind() {
+			return v.placeBehind(a)
+		}
+	}
+	a.Nonce, s, placed = v.nonce(a.Fee)
+	return s, placed
 }
 
 // unfit makes sure of this process, of the worker, and of what is known of the chain,

@@ -113,15 +113,3 @@ func (v *View) nowhere(a *Attempt) bool {
 	}
 	return v.unspent(a) && v.Sighting.TipSlot < a.ValidUntil
 }
-
-// raiseRefused: what is open goes on being sent.
-func (v *View) raiseRefused(a *Attempt, e *Error, before *BytesRead) Step {
-	s := v.to(PhaseWatching, ReasonRaising)
-	raise := s.Txn.Attempt(a.Number)
-	raise.become(Refused, v.Now)
-	raise.blame(causeOf(e), e)
-	if before != nil && before.Command != nil {
-		s.Aside.Bytes = before
-	}
-	return s
-}

@@ -127,12 +127,6 @@ func (m *Member) rank() (most uint64) {
 	return most
 }
 
-// raised reports whether m pays more than it once did at its nonce.
-func (m *Member) raised() bool {
-	first := m.Txn.FirstOpen()
-	return first != nil && first.Fee < m.Txn.highest()
-}
-
 // holds reports whether something of m is open at a nonce.
 func (m *Member) holds(nonce uint32) bool {
 	open := m.Txn.FirstOpen()
@@ -284,6 +278,61 @@ func (v *View) used() bool {
 	return ok && s.Next != nil && *s.Next > nonce
 }
 
+// turnedBack has what is being dispatched go back to its place, or wait there, for what those ahead
+// of it have come to.
+func (v *View) turnedBack() (s Step, turned bool) {
+	open, lost := v.Txn.Open(), v.Train.walk().lost
+	switch {
+	case v.Train.Unseen && !open:
+		return v.wait(ReasonBehind), true
+	case !v.behind():
+		return s, false
+	case open && lost:
+		return v.outlived(), true
+	case open, v.staysBehind(), v.proving():
+		return s, false
+	case lost:
+		return v.yields(nil), true
+	case v.Train.Held:
+		return v.withheld(), true
+	}
+	return s, false
+}
+
+// waitsItsTurn holds back a fresh attempt while it is not its turn for a nonce.
+func (v *View) waitsItsTurn() (s Step, turned bool) {
+	around := v.Train.walk()
+	again := v.Txn.Deferred > 0 && v.Txn.shallow() == nil
+	switch {
+	case around.trails:
+		return v.wait(ReasonBroken), true
+	case v.staysBehind(), v.behind() && again && !around.unready: // it went back already, and is asked again as the first
+		return v.wait(ReasonBehind), true
+	case v.behind() && again: // one of those ahead has failed, and waits until nothing is behind it
+		return v.yields(nil), true
+	case v.behind() && v.used():
+		return v.wait(ReasonBehind), true
+	}
+	return s, false
+}
+
+// placeBehind gives it the nonce that follows those ahead or, while that is not known, one that is
+// supposed.
+func (v *View) placeBehind(a *Attempt) (s Step, placed bool) {
+	nonce, inOrder := v.follows()
+	switch {
+	case inOrder:
+		a.Nonce = nonce
+	case !v.Train.walk().comes:
+		return v.yields(nil), false
+	case v.Txn.Last().provedAhead():
+		return v.wait(ReasonBehind), false
+	default:
+		a.Nonce, a.State = v.Train.supposed(), Early
+	}
+	return s, true
+}
+
 // yields lets what has nothing open go back to its place without a try counted, for it was
 // made on what others were to leave. It is asked again as the first of those in flight.
 func (v *View) yields(e *Error) Step {
@@ -416,35 +465,6 @@ func (v *View) resendEvery() time.Duration {
 		return TrainResend
 	}
 	return ResendEvery
-}
-
-// outranked reports whether all ahead, in no block, rank higher, the lowest of them since it was
-// raised: of a payer's commands each ranks by the lowest fee for its weight up to it (Mina), so
-// this one goes along.
-func (v *View) outranked() bool {
-	mine := Member{Txn: v.Txn}
-	return v.rankAhead() > mine.rank()
-}
-
-// along is the fee that has it rank as those ahead do, and replaces what it pays.
-func (v *View) along() uint64 {
-	weight, most, paid := uint64(1), v.feeMax(), v.Txn.highest()
-	for i := range v.Txn.Attempts {
-		if a := &v.Txn.Attempts[i]; a.Open() {
-			weight = max(weight, uint64(a.Weight)) // made anew it may weigh other than before
-		}
-	}
-	rank := min(v.rankAhead(), most/weight+1) // what is more than it may pay is cut anyway
-	return min(max(rank*weight, replacing(paid)), most)
-}
-
-// rankAhead is the lowest rank of those ahead that are in no block, 0 if none is or that one has
-// not been raised: what was dear from the start takes nobody along.
-func (v *View) rankAhead() uint64 {
-	if lowest := v.Train.walk().lowest; lowest != nil && lowest.raised() {
-		return lowest.rank()
-	}
-	return 0
 }
 
 // heads reports whether no other is ahead of it in no block: it is the first to linger.

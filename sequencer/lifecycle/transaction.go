@@ -101,17 +101,6 @@ func (t *Transaction) FirstOpen() *Attempt {
 	return nil
 }
 
-// Legacy reports whether a worker that sends by itself made what may land or has
-// landed: then nobody here has its bytes.
-func (t *Transaction) Legacy() bool {
-	for i := range t.Attempts {
-		if a := &t.Attempts[i]; a.Legacy && (a.Open() || a.Number == t.Landed) {
-			return true
-		}
-	}
-	return false
-}
-
 // Watched reports whether t is followed on the chain although it is final: until its
 // block stands FINALITY deep, or until what may land of it has settled.
 func (t *Transaction) Watched() bool {

@@ -146,17 +146,10 @@ func (v *View) unclear() Step {
 
 // absent: no node shows it.
 func (v *View) absent() Step {
-	t := v.Txn
-	if t.Legacy() {
-		// Nobody but its worker has the bytes. What every synced node has not seen for
-		// so long is for a person to settle.
-		at := t.Last().StartedAt.Add(2 * v.Policy.DispatchTimeout)
-		if !v.Sighting.Agreed || v.Now.Before(at) {
-			return v.waitUntil(v.Clock.Add(max(0, at.Sub(v.Now))), ReasonAbsent)
-		}
-		return v.ambiguous()
-	}
-	if v.abandoned() {
+	switch {
+	case v.Txn.Legacy():
+		return v.absentLegacy()
+	case v.abandoned():
 		return v.wait(ReasonAbsent)
 	}
 	return v.vanished()
@@ -220,46 +213,6 @@ func (v *View) pool(s Step) Step {
 	return s
 }
 
-// mayRaise reports whether another attempt at the same nonce may be made.
-func (v *View) mayRaise() bool {
-	t := v.Txn
-	if t.Phase != PhaseWatching || v.stops() || t.Ending != "" || !v.Known || t.Legacy() || !v.heads() && !v.outranked() {
-		return false
-	}
-	for i := range t.Attempts {
-		if a := &t.Attempts[i]; a.Open() && a.Fee >= v.feeMax() {
-			return false
-		}
-	}
-	return true
-}
-
-// lingersAt is when the last raise of the fee, or the first sending, is long enough ago
-// to raise it. It counts the slots of the chain, which stand still when the chain does;
-// the answer is then a time that has not come, to be asked again. What this process has
-// sent just now has waited for nothing yet, however old its plan is.
-func (v *View) lingersAt() time.Time {
-	since := FirstSlot(v.Txn)
-	wait := v.Local.SentAt.Add(slots(int64(v.Policy.BumpAfter), v.Tip.SlotTime))
-	if v.Local.Costly.After(wait) {
-		wait = v.Local.Costly
-	}
-	if since == 0 || v.Tip.TipSlot < upTo(since, v.Policy.BumpAfter) {
-		return v.Clock.Add(max(v.Tip.SlotTime, time.Second))
-	}
-	return wait
-}
-
-// FirstSlot is the slot from which on the latest attempt of t has waited; 0 if it is
-// not known.
-func FirstSlot(t *Transaction) uint32 {
-	var since uint32
-	for i := range t.Attempts {
-		since = max(since, t.Attempts[i].SentSlot, t.Attempts[i].Slot)
-	}
-	return since
-}
-
 // resend gives the stored bytes to the nodes once more, which is harmless. What they
 // answer is no news: only the chain is believed.
 func (v *View) resend() Step {
@@ -302,52 +255,6 @@ func inQuestion(t *Transaction) *Attempt {
 		return a
 	}
 	return t.Attempt(t.Landed)
-}
-
-// raise plans another attempt at the same nonce that pays more. Only one of them can
-// land. refused: no node takes it at what it pays, whatever the market says.
-func (v *View) raise(refused bool) Step {
-	best := v.Txn.FirstOpen()
-	quote := v.quote(v.weight())
-	fee := v.Policy.Outbid(&quote, v.Txn.highest(), v.feeMax())
-	if v.outranked() { // it goes along
-		fee = v.along()
-	}
-	last, known := v.lastSlot()
-	if !known {
-		return v.pool(v.wait(ReasonPool))
-	}
-	s := v.to(v.Txn.Phase, ReasonRaising)
-	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
-		Number: len(s.Txn.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce,
-		Fee: v.beyond(fee, refused), Quote: quote, ValidUntil: last, Slot: v.Tip.TipSlot,
-		State: Planned, StartedAt: v.Now,
-	})
-	s.Local.Asked = Asked{}
-	return s
-}
-
-// raising: it is signed again, with the proof that there is, or proved afresh.
-func (v *View) raising(a *Attempt) Step {
-	if v.Draining {
-		return v.wait(ReasonDraining)
-	}
-	if v.Train.Unseen {
-		return v.wait(ReasonBehind)
-	}
-	if !v.mayRaise() || a.Fee > v.feeMax() {
-		return v.notRaised(&Error{Code: CodeNotRaised, Message: "no further attempt is made"})
-	}
-	bytes := v.Local.Asked.Bytes
-	switch {
-	case bytes == nil:
-		return v.ask(AskBytes, ReasonRaising)
-	case (bytes.Command == nil || v.Local.NoResign) && v.Train.walk().holds:
-		return v.notRaised(&Error{Code: CodeNotRaised, Message: "others were made on it: it is not proved again"})
-	case bytes.Command == nil || v.Local.NoResign:
-		return v.do(Effect{Kind: Prove, Number: a.Number}, ReasonRaising)
-	}
-	return v.do(Effect{Kind: Resign, Number: a.Number}, ReasonRaising)
 }
 
 // done: it is watched until its block stands deep enough, and brought back if that
@@ -394,19 +301,16 @@ func (v *View) reopened() Step {
 		}
 		return v.unlandable()
 	}
-	if v.expired() {
+	switch {
+	case v.expired():
 		return v.found(v.wait(ReasonOrphaned)) // not helped along
+	case t.Legacy():
+		return v.reopenedLegacy()
 	}
 	switch g.Fate {
 	case FateAbsent:
-		if t.Legacy() {
-			return v.lostForGood()
-		}
 		return v.found(v.vanished())
 	case FatePooled:
-		if t.Legacy() {
-			return v.found(v.wait(ReasonOrphaned))
-		}
 		next := v.Local.SentAt.Add(ResendEvery)
 		if v.Clock.Before(next) {
 			return v.found(v.pool(v.waitUntil(next, ReasonOrphaned)))
@@ -420,21 +324,6 @@ func (v *View) reopened() Step {
 func (v *View) found(s Step) Step {
 	s.Local.LostAt = time.Time{}
 	return s
-}
-
-// lostForGood: nobody here can send it again.
-func (v *View) lostForGood() Step {
-	since := v.Local.LostAt
-	if since.IsZero() || !v.Sighting.Agreed {
-		since = v.Clock
-	}
-	at := since.Add(2 * v.Policy.DispatchTimeout)
-	if v.Clock.Before(at) {
-		s := v.waitUntil(at, ReasonOrphaned)
-		s.Local.LostAt = since
-		return s
-	}
-	return v.ambiguous()
 }
 
 // ended: FAILED or UNRESOLVED, and something of it may still land.

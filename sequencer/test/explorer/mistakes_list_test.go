@@ -18,7 +18,7 @@ func knownMistakes() []mistake {
 			"	s.Aside.Bytes = &BytesRead{Number: r.Call.Number, Command: r.Signed}\n", "	s.Aside.Bytes = nil\n"},
 		{"a new nonce on a retry while an attempt is open", "refused after a crash", decisions + "plan.go",
 			"a.Nonce = open.Nonce //", "a.Nonce = open.Nonce + 1 //"},
-		{"a new nonce for a raised fee", "raise and crash", decisions + "watch.go",
+		{"a new nonce for a raised fee", "raise and crash", decisions + "raise.go",
 			"Sender: best.Sender, Nonce: best.Nonce,", "Sender: best.Sender, Nonce: best.Nonce + 1,"},
 		{"a transport error taken for a refusal", "sendings", decisions + "sending.go",
 			"	s := v.wait(ReasonSent)\n	s.Local.SentAt = v.Clock\n",
@@ -42,7 +42,7 @@ func knownMistakes() []mistake {
 			"		if !v.Txn.Open() && v.Txn.shallow() == nil && len(v.Train.Behind) == 0 && v.Txn.Ending != PhaseDone {\n" +
 				"			return v.cancelled()",
 			"		if true {\n			return v.cancelled()"},
-		{"a legacy worker asked again after a lost answer", "legacy", decisions + "decide.go",
+		{"a legacy worker asked again after a lost answer", "legacy", decisions + "legacy.go",
 			"	if v.Local.Marked != a.Number {\n		return v.lose(", "	if false {\n		return v.lose("},
 		{"a legacy worker's refusal believed", "legacy", decisions + "learn.go",
 			"		if v.unspent(a) {\n", "		if true {\n"},
@@ -81,8 +81,8 @@ func mistakesInTime() []mistake {
 			"	u.Local.Unsent = 0\n", ""},
 		{"FAILED at its deadline, whatever is open", "deadline, errors", decisions + "deadline.go",
 			"	return v.with(dropPlan(v.Now)).usedUp()\n", "	return v.overdue()\n"},
-		{"a worker that sends by itself asked for what has a deadline", "deadline, legacy", decisions + "decide.go",
-			"		if !t.ExpiresAt.IsZero() {\n			return v.unkept()", "		if false {\n			return v.unkept()"},
+		{"a worker that sends by itself asked for what has a deadline", "deadline, legacy", decisions + "legacy.go",
+			"	if !v.Txn.ExpiresAt.IsZero() {\n		return v.unkept()", "	if false {\n		return v.unkept()"},
 		{"nobody looks at it when its deadline comes", "deadline, errors", decisions + "decide.go",
 			"s.Look.IsZero() || at.Before(s.Look)", "false && at.Before(s.Look)"},
 	}
@@ -91,8 +91,8 @@ func mistakesInTime() []mistake {
 // mistakesOfTrains are about several of one queue in flight.
 func mistakesOfTrains() []mistake {
 	return []mistake{
-		{"made anew while others are behind", "train, broken", decisions + "plan.go",
-			"	case around.trails:\n		return v.wait(ReasonBroken)", "	case false:"},
+		{"made anew while others are behind", "train, broken", decisions + "train.go",
+			"	case around.trails:\n		return v.wait(ReasonBroken), true", "	case false:"},
 		{"built on what will not come", "train, broken", decisions + "train.go",
 			"	case FateFailed, FateDisplaced, FateExpired:\n", "	case FateDisplaced, FateExpired:\n"},
 		{"a sender freed with the first of several", "train", "change.go",

@@ -1,0 +1,214 @@
+package lifecycle
+
+import "time"
+
+// A raise is another attempt at the nonce of what is open, which pays more. Only one of them can
+// land. The one that was open goes on waiting whatever becomes of the raise.
+
+// mayRaise reports whether another attempt at the same nonce may be made.
+func (v *View) mayRaise() bool {
+	t := v.Txn
+	if t.Phase != PhaseWatching || v.stops() || t.Ending != "" || !v.Known || t.Legacy() || !v.heads() && !v.outranked() {
+		return false
+	}
+	for i := range t.Attempts {
+		if a := &t.Attempts[i]; a.Open() && a.Fee >= v.feeMax() {
+			return false
+		}
+	}
+	return true
+}
+
+// lingersAt is when the last raise of the fee, or the first sending, is long enough ago
+// to raise it. It counts the slots of the chain, which stand still when the chain does;
+// the answer is then a time that has not come, to be asked again. What this process has
+// sent just now has waited for nothing yet, however old its plan is.
+func (v *View) lingersAt() time.Time {
+	since := FirstSlot(v.Txn)
+	wait := v.Local.SentAt.Add(slots(int64(v.Policy.BumpAfter), v.Tip.SlotTime))
+	if v.Local.Costly.After(wait) {
+		wait = v.Local.Costly
+	}
+	if since == 0 || v.Tip.TipSlot < upTo(since, v.Policy.BumpAfter) {
+		return v.Clock.Add(max(v.Tip.SlotTime, time.Second))
+	}
+	return wait
+}
+
+// FirstSlot is the slot from which on the latest attempt of t has waited; 0 if it is
+// not known.
+func FirstSlot(t *Transaction) uint32 {
+	var since uint32
+	for i := range t.Attempts {
+		since = max(since, t.Attempts[i].SentSlot, t.Attempts[i].Slot)
+	}
+	return since
+}
+
+// raise plans another attempt at the same nonce that pays more. Only one of them can
+// land. refused: no node takes it at what it pays, whatever the market says.
+func (v *View) raise(refused bool) Step {
+	best := v.Txn.FirstOpen()
+	quote := v.quote(v.weight())
+	fee := v.Policy.Outbid(&quote, v.Txn.highest(), v.feeMax())
+	if v.outranked() { // it goes along
+		fee = v.along()
+	}
+	last, known := v.lastSlot()
+	if !known {
+		return v.pool(v.wait(ReasonPool))
+	}
+	s := v.to(v.Txn.Phase, ReasonRaising)
+	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
+		Number: len(s.Txn.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce,
+		Fee: v.beyond(fee, refused), Quote: quote, ValidUntil: last, Slot: v.Tip.TipSlot,
+		State: Planned, StartedAt: v.Now,
+	})
+	s.Local.Asked = Asked{}
+	return s
+}
+
+// raising: it is signed again, with the proof that there is, or proved afresh.
+func (v *View) raising(a *Attempt) Step {
+	if v.Draining {
+		return v.wait(ReasonDraining)
+	}
+	if v.Train.Unseen {
+		return v.wait(ReasonBehind)
+	}
+	if !v.mayRaise() || a.Fee > v.feeMax() {
+		return v.notRaised(&Error{Code: CodeNotRaised, Message: "no further attempt is made"})
+	}
+	bytes := v.Local.Asked.Bytes
+	switch {
+	case bytes == nil:
+		return v.ask(AskBytes, ReasonRaising)
+	case (bytes.Command == nil || v.Local.NoResign) && v.Train.walk().holds:
+		return v.notRaised(&Error{Code: CodeNotRaised, Message: "others were made on it: it is not proved again"})
+	case bytes.Command == nil || v.Local.NoResign:
+		return v.do(Effect{Kind: Prove, Number: a.Number}, ReasonRaising)
+	}
+	return v.do(Effect{Kind: Resign, Number: a.Number}, ReasonRaising)
+}
+
+// raiseAnswered: the attempt that is to pay more was signed, or was not. Then the
+// earlier one goes on waiting.
+func (v *View) raiseAnswered(r Answer) Step {
+	switch {
+	case r.Fault == FaultNoCall && r.Call.Kind == Resign:
+		s := v.wait(ReasonRaising)
+		s.Local.NoResign = true
+		return s
+	case r.Fault != NoFault:
+		message := string(r.Fault)
+		if r.Error != nil {
+			message = r.Error.Error()
+		}
+		return v.notRaised(&Error{Code: CodeNotRaised, Message: message})
+	case r.Signed == nil:
+		return v.notRaised(&Error{Code: CodeNotRaised, Message: "the worker signed nothing"})
+	}
+	if r.Call.Kind == Resign && r.Data == nil {
+		r.Data = v.Txn.FirstOpen().Data // it is the same proof
+	}
+	s := v.to(PhaseWatching, ReasonAnswered)
+	sign(s.Txn.Last(), r)
+	s.sign(r)
+	return s
+}
+
+func (v *View) notRaised(e *Error) Step {
+	s := v.to(v.Txn.Phase, ReasonRaising)
+	s.Txn.Last().drop(CauseError, e, v.Now)
+	s.Local.Asked = Asked{}
+	return s
+}
+
+// raiseRefused: what is open goes on being sent.
+func (v *View) raiseRefused(a *Attempt, e *Error, before *BytesRead) Step {
+	s := v.to(PhaseWatching, ReasonRaising)
+	raise := s.Txn.Attempt(a.Number)
+	raise.become(Refused, v.Now)
+	raise.blame(causeOf(e), e)
+	if before != nil && before.Command != nil {
+		s.Aside.Bytes = before
+	}
+	return s
+}
+
+// beyond is a fee in the place of what is open, and the next rung at least of what was refused
+// there as too little; refused: so was the dearest that is open.
+func (v *View) beyond(fee uint64, refused bool) uint64 {
+	if tried := v.Txn.tried(); refused || tried > v.Txn.highest() {
+		fee = max(fee, v.Policy.Raised(tried))
+	}
+	return min(fee, v.feeMax())
+}
+
+// tried is the most that has been offered at the nonce that is open: by what is open, and by
+// what followed the first of these and was refused as too little.
+func (t *Transaction) tried() (fee uint64) {
+	open := t.FirstOpen()
+	if open == nil {
+		return 0
+	}
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		refused := a.Number > open.Number && a.Sender == open.Sender && a.Nonce == open.Nonce && a.State == Refused
+		if a.Open() || refused && a.paidTooLittle() {
+			fee = max(fee, a.Fee)
+		}
+	}
+	return fee
+}
+
+// highest is the most that an open attempt pays.
+func (t *Transaction) highest() (fee uint64) {
+	for i := range t.Attempts {
+		if a := &t.Attempts[i]; a.Open() {
+			fee = max(fee, a.Fee)
+		}
+	}
+	return fee
+}
+
+// pays reports whether what is open pays what the market asks for.
+func (v *View) pays() bool {
+	q := v.quote(v.weight())
+	return q.Pays(v.Txn.highest())
+}
+
+// raised reports whether m pays more than it once did at its nonce.
+func (m *Member) raised() bool {
+	first := m.Txn.FirstOpen()
+	return first != nil && first.Fee < m.Txn.highest()
+}
+
+// outranked reports whether all ahead, in no block, rank higher, the lowest of them since it was
+// raised: of a payer's commands each ranks by the lowest fee for its weight up to it (Mina), so
+// this one goes along.
+func (v *View) outranked() bool {
+	mine := Member{Txn: v.Txn}
+	return v.rankAhead() > mine.rank()
+}
+
+// along is the fee that has it rank as those ahead do, and replaces what it pays.
+func (v *View) along() uint64 {
+	weight, most, paid := uint64(1), v.feeMax(), v.Txn.highest()
+	for i := range v.Txn.Attempts {
+		if a := &v.Txn.Attempts[i]; a.Open() {
+			weight = max(weight, uint64(a.Weight)) // made anew it may weigh other than before
+		}
+	}
+	rank := min(v.rankAhead(), most/weight+1) // what is more than it may pay is cut anyway
+	return min(max(rank*weight, replacing(paid)), most)
+}
+
+// rankAhead is the lowest rank of those ahead that are in no block, 0 if none is or that one has
+// not been raised: what was dear from the start takes nobody along.
+func (v *View) rankAhead() uint64 {
+	if lowest := v.Train.walk().lowest; lowest != nil && lowest.raised() {
+		return lowest.rank()
+	}
+	return 0
+}
