@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -111,4 +112,37 @@ func ofAttempt(e ast.Expr) bool {
 		return ok && slices.Contains([]string{"Last", "FirstOpen", "Attempt", "lastOut", "shallow"}, s.Sel.Name)
 	}
 	return false
+}
+
+// TestAttemptTable holds the table of states in the documentation against the one that decides.
+func TestAttemptTable(t *testing.T) {
+	t.Parallel()
+	parsed, err := parser.ParseFile(token.NewFileSet(), "attempt.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meanings := map[AttemptState]string{}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		s, ok := n.(*ast.ValueSpec)
+		if !ok || s.Type == nil || s.Comment == nil || len(s.Values) != 1 {
+			return true
+		}
+		if of, _ := s.Type.(*ast.Ident); of != nil && of.Name == "AttemptState" {
+			value := strings.Trim(s.Values[0].(*ast.BasicLit).Value, `"`)
+			meanings[AttemptState(value)] = strings.TrimSpace(s.Comment.Text())
+		}
+		return true
+	})
+	yes := map[bool]string{true: "yes", false: ""}
+	var b strings.Builder
+	b.WriteString("| state | | told as | may land | a node had it | over |\n|---|---|---|---|---|---|\n")
+	for _, s := range AttemptStates {
+		row := attemptStates[s]
+		if meanings[s] == "" {
+			t.Errorf("%s has no meaning", s)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s | %s |\n",
+			s, meanings[s], row.outcome, yes[row.open], yes[row.taken], yes[row.over])
+	}
+	drawnBetween(t, "<!-- attempts: written by go test ./sequencer/lifecycle -update -->\n", "<!-- end of attempts -->\n", b.String())
 }

@@ -6,10 +6,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite the state diagram in the documentation")
+var update = flag.Bool("update", false, "rewrite what is drawn in the documentation")
 
 const (
 	document     = "../../docs/architecture.md"
@@ -20,24 +21,33 @@ const (
 // diagramIsDrawn compares the state diagram in the documentation with the steps that
 // were seen.
 func diagramIsDrawn(t *testing.T, c *checker) {
+	drawnBetween(t, diagramStart, diagramEnd, diagram(c.arrows))
+}
+
+var drawing sync.Mutex // two tests draw in it
+
+// drawnBetween compares a part of the documentation with what it is to be.
+func drawnBetween(t *testing.T, start, end, want string) {
+	t.Helper()
+	drawing.Lock()
+	defer drawing.Unlock()
 	text, err := os.ReadFile(document)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, found := strings.Cut(string(text), diagramStart)
-	old, after, ended := strings.Cut(rest, diagramEnd)
+	before, rest, found := strings.Cut(string(text), start)
+	old, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		t.Fatalf("%s has no place for the state diagram", document)
+		t.Fatalf("%s has no place for %s", document, start)
 	}
-	want := diagram(c.arrows)
 	if old == want {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s is stale: run go test ./sequencer/lifecycle -update\nit has\n%s\nand the steps make\n%s",
+		t.Fatalf("%s is stale: run go test ./sequencer/lifecycle -update\nit has\n%s\nand it is to have\n%s",
 			document, old, want)
 	}
-	if err := os.WriteFile(document, []byte(before+diagramStart+want+diagramEnd+after), 0o644); err != nil {
+	if err := os.WriteFile(document, []byte(before+start+want+end+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
