@@ -68,7 +68,7 @@ type Sequencer struct {
 	Options
 	process string // random: a restarted process is another one
 
-	work     crew // owners, effects and callbacks
+	work     goroutines // owners, effects and callbacks
 	quit     context.CancelCauseFunc
 	recovery *recovery.Recovery
 
