@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .PHONY: help build test test-go test-node test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
-.PHONY: client lint screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
+.PHONY: client lint size codes screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
@@ -118,6 +118,12 @@ client: setup ## Check the TypeScript client, and test it against the built prog
 lint: ## Run gofmt and the linters of .golangci.yaml, vet and staticcheck among them
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted:"; echo "$$unformatted"; exit 1; }
 	go tool -modfile=scripts/tools/go.mod golangci-lint run
+
+size: ## Count lines and branches of the core, beside those of the checkout BEFORE if there is one
+	cd scripts/tools && go test ./... && go run ./size $(CURDIR) $(BEFORE)
+
+codes: ## Write docs/codes.md from its table
+	go run ./scripts/codes >docs/codes.md
 
 screenshots: setup ## Take the pictures of the dashboard in docs/dashboard
 	TEST_LANE=all go test ./cmd/sequencer/test/browser -run '^TestBrowser$$/^pictures$$' -pictures $(CURDIR)/docs/dashboard

@@ -68,7 +68,7 @@ type Sequencer struct {
 	Options
 	process string // random: a restarted process is another one
 
-	work     crew // owners, effects and callbacks
+	work     goroutines // owners, effects and callbacks
 	quit     context.CancelCauseFunc
 	recovery *recovery.Recovery
 
@@ -246,7 +246,7 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	heartbeats.Go(func() { s.heartbeatLoop(work) })
 	heartbeats.Go(func() { s.Store.Listen(work) })
 	loops.Go(func() { s.pollLoop(ctx) })
-	loops.Go(func() { s.careLoop(ctx) })
+	loops.Go(func() { s.accountsLoop(ctx) })
 	for _, b := range s.books {
 		loops.Go(func() { s.followLoop(ctx, b) })
 	}

@@ -30,7 +30,8 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages = append(append(pages, more...), filepath.Join(root, "README.md"), filepath.Join(root, "workers", "README.md"))
+	pages = append(append(pages, more...), filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md"),
+		filepath.Join(root, "workers", "README.md"))
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	for _, page := range pages {
 		text, err := os.ReadFile(page)

@@ -6,7 +6,7 @@ import (
 )
 
 // pass moves the cursor over what is done at the front of the window.
-func (o *owner) pass(ctx context.Context, now time.Time) error {
+func (o *deliverer) pass(ctx context.Context, now time.Time) error {
 	if now.Sub(o.passed) < passEvery && !o.full() {
 		return nil
 	}
@@ -66,15 +66,15 @@ func (o *owner) pass(ctx context.Context, now time.Time) error {
 }
 
 // full reports whether so much is done that it is passed at once.
-func (o *owner) full() bool {
+func (o *deliverer) full() bool {
 	return len(o.window) >= passFull && o.window[passFull-1].state == delivered && o.window[0].state == delivered
 }
 
 // old reports whether the log drops an event once it has been passed.
-func (o *owner) old(x *item) bool { return time.Since(x.At) >= o.Keep }
+func (o *deliverer) old(x *item) bool { return time.Since(x.At) >= o.Keep }
 
 // room reports whether there is room to park one more.
-func (o *owner) room(p *passage) bool {
+func (o *deliverer) room(p *passage) bool {
 	bytes := o.bytes
 	for _, e := range p.parked {
 		bytes += int64(len(e.body))
@@ -83,7 +83,7 @@ func (o *owner) room(p *passage) bool {
 }
 
 // parkedOf is an item as it is parked.
-func (o *owner) parkedOf(ctx context.Context, x *item, now time.Time) (*parked, error) {
+func (o *deliverer) parkedOf(ctx context.Context, x *item, now time.Time) (*parked, error) {
 	event := o.Render.Event(o.epoch, x.Entry)
 	fixed := len(event)
 	body, _, err := o.body(ctx, event, x.lane)
@@ -100,7 +100,7 @@ func (o *owner) parkedOf(ctx context.Context, x *item, now time.Time) (*parked, 
 }
 
 // land waits for what is under way, and stores what came of it.
-func (o *owner) land(ctx context.Context) {
+func (o *deliverer) land(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lastSends)
 	defer cancel()
 	for o.flights > 0 {

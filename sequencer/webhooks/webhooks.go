@@ -116,13 +116,13 @@ type Service struct {
 
 	kick chan struct{} // an endpoint has changed here
 
-	mu      sync.Mutex
-	renewed time.Time    // when the last renewal began
-	defined []Definition // by the file, and not stored yet; nil if they are
-	owners  map[string]*running
+	mu         sync.Mutex
+	renewed    time.Time    // when the last renewal began
+	defined    []Definition // by the file, and not stored yet; nil if they are
+	deliverers map[string]*running
 }
 
-// running is an owner at work.
+// running is a deliverer at work.
 type running struct {
 	fence string
 	stop  func()
@@ -155,7 +155,7 @@ func New(o Options) *Service {
 	}
 	return &Service{
 		Options: o, store: store{o.Store}, client: newClient(o.Private, o.Now),
-		kick: make(chan struct{}, 1), owners: map[string]*running{},
+		kick: make(chan struct{}, 1), deliverers: map[string]*running{},
 	}
 }
 
@@ -184,7 +184,7 @@ func (s *Service) Run(ctx context.Context) {
 	tail.Wait()
 }
 
-// renew renews the leases, and has an owner for each.
+// renew renews the leases, and has a deliverer for each.
 func (s *Service) renew(ctx context.Context) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, s.Lease/2)
@@ -209,7 +209,7 @@ func (s *Service) alive() bool {
 	return time.Since(s.renewed) < s.Lease*2/3
 }
 
-// settle ends the owners of what is not held any more, or has changed, and starts those
+// settle ends the deliverers of what is not held any more, or has changed, and starts those
 // that are missing.
 func (s *Service) settle(all []held) {
 	wanted := map[string]held{}
@@ -218,11 +218,11 @@ func (s *Service) settle(all []held) {
 	}
 	s.mu.Lock()
 	var ending []*running
-	for id, r := range s.owners {
+	for id, r := range s.deliverers {
 		if ended(r) || wanted[id].fence != r.fence {
 			r.stop()
 			ending = append(ending, r)
-			delete(s.owners, id)
+			delete(s.deliverers, id)
 		}
 	}
 	s.mu.Unlock()
@@ -232,8 +232,8 @@ func (s *Service) settle(all []held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, h := range wanted {
-		if s.owners[id] == nil {
-			s.owners[id] = s.begin(h)
+		if s.deliverers[id] == nil {
+			s.deliverers[id] = s.begin(h)
 		}
 	}
 }
@@ -247,12 +247,12 @@ func ended(r *running) bool {
 	}
 }
 
-// begin starts the owner of an endpoint. It ends when it is stopped, or by an error, and
+// begin starts the deliverer of an endpoint. It ends when it is stopped, or by an error, and
 // then another one starts with the next renewal.
 func (s *Service) begin(h held) *running {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{fence: h.fence, stop: cancel, ended: make(chan struct{}), news: make(chan struct{}, 1)}
-	o := &owner{Service: s, held: h, alive: s.alive, news: r.news}
+	o := &deliverer{Service: s, held: h, alive: s.alive, news: r.news}
 	go func() {
 		defer close(r.ended)
 		defer cancel()
@@ -280,7 +280,7 @@ const (
 	newsPause    = 50 * time.Millisecond // gathers what happens in quick succession
 )
 
-// watch tells the owners when there are new events. It asks only while there are owners.
+// watch tells the deliverers when there are new events. It asks only while there are deliverers.
 func (s *Service) watch(ctx context.Context) {
 	last := int64(0)
 	for ctx.Err() == nil {
@@ -302,11 +302,11 @@ func (s *Service) watch(ctx context.Context) {
 	}
 }
 
-// tell signals all owners, n times at most once; it reports whether there are any.
+// tell signals all deliverers, n times at most once; it reports whether there are any.
 func (s *Service) tell(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range s.owners {
+	for _, r := range s.deliverers {
 		if n == 0 {
 			break
 		}
@@ -315,7 +315,7 @@ func (s *Service) tell(n int) bool {
 		default:
 		}
 	}
-	return len(s.owners) > 0
+	return len(s.deliverers) > 0
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -94,7 +94,7 @@ func (d *doctor) stored(ctx context.Context, pool *senders.Pool) []settings.Send
 			known = append(known, settings.Sender{AccountID: s.AccountID, WorkerURL: s.WorkerURL})
 		}
 		if !s.Available() && s.Queue == "" {
-			d.warn("SENDER_OUT", s.AccountID, "is out of use: "+string(s.Reason)+terminal.Prefixed(", ", s.Detail), "see docs/operations.md, then 'sequencer sender resume'")
+			d.warn("SENDER_OUT", s.AccountID, "is out of use: "+string(s.Reason)+terminal.Prefixed(", ", s.Detail), "see docs/codes.md, then 'sequencer sender resume'")
 		}
 	}
 	return known

@@ -41,8 +41,8 @@ const (
 	parking   // to be parked with the next passage
 )
 
-// An owner delivers to one endpoint. One goroutine runs it; requests have their own.
-type owner struct {
+// A deliverer delivers to one endpoint. One goroutine runs it; requests have their own.
+type deliverer struct {
 	*Service
 	held
 	*loaded
@@ -82,7 +82,7 @@ type result struct {
 }
 
 // run delivers until ctx ends, or the lease is lost, or the endpoint changes.
-func (o *owner) run(ctx context.Context) error {
+func (o *deliverer) run(ctx context.Context) error {
 	l, err := o.store.load(ctx, o.held)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (o *owner) run(ctx context.Context) error {
 }
 
 // step reads, sends and passes what there is, and says when to look again.
-func (o *owner) step(ctx context.Context) (time.Duration, error) {
+func (o *deliverer) step(ctx context.Context) (time.Duration, error) {
 	now := time.Now()
 	if o.more && len(o.window) < mostWindow {
 		if err := o.fill(ctx); err != nil {
@@ -136,7 +136,7 @@ func (o *owner) step(ctx context.Context) (time.Duration, error) {
 }
 
 // next is after how long there is something to do, unless something happens before.
-func (o *owner) next(now time.Time) time.Duration {
+func (o *deliverer) next(now time.Time) time.Duration {
 	if o.more && len(o.window) < mostWindow {
 		return 0
 	}
@@ -157,7 +157,7 @@ func (o *owner) next(now time.Time) time.Duration {
 }
 
 // fill reads on in the log.
-func (o *owner) fill(ctx context.Context) error {
+func (o *deliverer) fill(ctx context.Context) error {
 	p, err := o.store.ReadLog(ctx, o.read, min(queues.MaxBatch, mostWindow-len(o.window)))
 	switch {
 	case err != nil:
@@ -187,7 +187,7 @@ func (o *owner) fill(ctx context.Context) error {
 	return nil
 }
 
-func (o *owner) lane(name string) *line {
+func (o *deliverer) lane(name string) *line {
 	l := o.lanes[name]
 	if l == nil {
 		l = &line{}
@@ -197,14 +197,14 @@ func (o *owner) lane(name string) *line {
 }
 
 // forget drops a lane in which there is nothing.
-func (o *owner) forget(name string) {
+func (o *deliverer) forget(name string) {
 	if l := o.lanes[name]; l != nil && l.parked == 0 && len(l.waiting) == 0 && !l.flying {
 		delete(o.lanes, name)
 	}
 }
 
 // park has an item parked with the next passage, and all that wait behind it.
-func (o *owner) park(l *line, x *item) {
+func (o *deliverer) park(l *line, x *item) {
 	x.state = parking
 	l.parked++
 	for _, behind := range l.waiting {
@@ -217,13 +217,13 @@ func (o *owner) park(l *line, x *item) {
 }
 
 // sends reports whether anything may be sent now.
-func (o *owner) sends(now time.Time) bool {
+func (o *deliverer) sends(now time.Time) bool {
 	return o.Disabled == "" && !now.Before(o.rests) && o.flights < sendsAtOnce && o.alive()
 }
 
 // start begins first tries, in order of the log. While an endpoint is suspected to be down,
 // one at a time.
-func (o *owner) start(ctx context.Context, now time.Time) {
+func (o *deliverer) start(ctx context.Context, now time.Time) {
 	for _, x := range o.window {
 		if !o.sends(now) || o.failures >= suspicious && (o.firsts > 0 || now.Before(o.failed.Add(pause(o.failures)))) {
 			return
@@ -237,10 +237,10 @@ func (o *owner) start(ctx context.Context, now time.Time) {
 	}
 }
 
-func (o *owner) eventID(number int64) string { return o.epoch + "-" + itoa(number) }
+func (o *deliverer) eventID(number int64) string { return o.epoch + "-" + itoa(number) }
 
 // first sends an event with its transaction as it is now.
-func (o *owner) first(ctx context.Context, x *item) {
+func (o *deliverer) first(ctx context.Context, x *item) {
 	id := o.eventID(x.Number)
 	body, _, err := o.body(ctx, o.Render.Event(o.epoch, x.Entry), x.lane)
 	if err != nil {
@@ -273,10 +273,10 @@ func (o *Service) body(ctx context.Context, event []byte, lane string) (body []b
 }
 
 // retries reports whether a parked event may be sent now.
-func (o *owner) retries(now time.Time) bool { return o.sends(now) && len(o.trying) < againAtOnce }
+func (o *deliverer) retries(now time.Time) bool { return o.sends(now) && len(o.trying) < againAtOnce }
 
 // retry begins tries of parked events whose time has come.
-func (o *owner) retry(ctx context.Context, now time.Time) error {
+func (o *deliverer) retry(ctx context.Context, now time.Time) error {
 	if now.Before(o.due) || !o.retries(now) {
 		return nil
 	}
@@ -309,7 +309,7 @@ func (o *owner) retry(ctx context.Context, now time.Time) error {
 
 // again sends a parked event, with its transaction as it is now, or as it was when it was
 // parked if that has been removed.
-func (o *owner) again(ctx context.Context, p *parked) {
+func (o *deliverer) again(ctx context.Context, p *parked) {
 	body, found, err := o.body(ctx, append([]byte(nil), p.body[:min(p.fixed, len(p.body))]...), p.lane)
 	switch {
 	case err != nil:
@@ -322,7 +322,7 @@ func (o *owner) again(ctx context.Context, p *parked) {
 }
 
 // learn takes in what came of a request.
-func (o *owner) learn(ctx context.Context, r result) error {
+func (o *deliverer) learn(ctx context.Context, r result) error {
 	now := time.Now()
 	o.flights--
 	if r.Failure == unread {
@@ -352,7 +352,7 @@ func (o *owner) learn(ctx context.Context, r result) error {
 }
 
 // backToLine has an event wait as before.
-func (o *owner) backToLine(r *result) {
+func (o *deliverer) backToLine(r *result) {
 	if r.parked != nil {
 		delete(o.trying, r.parked.lane)
 		return
@@ -362,7 +362,7 @@ func (o *owner) backToLine(r *result) {
 	o.lanes[r.item.lane].flying = false
 }
 
-func (o *owner) learnFirst(x *item, v verdict, now time.Time) {
+func (o *deliverer) learnFirst(x *item, v verdict, now time.Time) {
 	l := o.lanes[x.lane]
 	switch {
 	case v.delivered:
@@ -382,7 +382,7 @@ func (o *owner) learnFirst(x *item, v verdict, now time.Time) {
 	o.forget(x.lane)
 }
 
-func (o *owner) learnParked(ctx context.Context, r *result, v verdict) error {
+func (o *deliverer) learnParked(ctx context.Context, r *result, v verdict) error {
 	p, again := r.parked, wasDelivered
 	if !v.delivered {
 		again = v.rest
@@ -412,7 +412,7 @@ func (o *owner) learnParked(ctx context.Context, r *result, v verdict) error {
 }
 
 // note counts a try and keeps it to be shown.
-func (o *owner) note(r *result, v verdict) {
+func (o *deliverer) note(r *result, v verdict) {
 	if o.Meter != nil {
 		o.Meter(o.ID, outcome(v), r.Took)
 	}
@@ -437,7 +437,7 @@ func outcome(v verdict) string {
 }
 
 // line is a try as it is stored.
-func (o *owner) line(r *result) string {
+func (o *deliverer) line(r *result) string {
 	d := Delivery{
 		Event: r.id, At: time.Now().UTC().Truncate(time.Millisecond), Status: r.Status, Failure: r.Failure,
 		Took: r.Took.Milliseconds(),

@@ -285,7 +285,7 @@ func TestOlderThanTheLog(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		s, r, _ := f.endpoint(func(o *Options) { o.MostParked, o.Keep = 3, time.Hour }, Definition{})
 		f.ok(s.Disable(f.ctx, "e"))
-		passes(time.Second) // until its owner knows
+		passes(time.Second) // until its deliverer knows
 		f.post("q", "a", "b", "c", "d")
 		f.to("a", lifecycle.PhaseFailed)
 		passes(55 * time.Minute)
@@ -312,7 +312,7 @@ func TestDamaged(t *testing.T) {
 			bubble(t, func(f *fixture) {
 				s, r, _ := f.endpoint(func(o *Options) { o.Keep = keep }, Definition{})
 				f.ok(s.Disable(f.ctx, "e"))
-				passes(time.Second) // until its owner knows
+				passes(time.Second) // until its deliverer knows
 				f.post("q", "a", "b")
 				f.ok(f.client.Set(f.ctx, "{seq}:t:a", "damaged", 0).Err())
 				passes(5 * time.Minute)
@@ -328,7 +328,7 @@ func TestDamaged(t *testing.T) {
 }
 
 // TestRoom: what is parked and delivered leaves its room to others, for as long as the
-// endpoint has one owner.
+// endpoint has one deliverer.
 func TestRoom(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		s, r, _ := f.endpoint(func(o *Options) { o.MostBytes = 500 }, Definition{})
@@ -490,7 +490,7 @@ func TestFiltersRemoved(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		s, r, _ := f.endpoint(nil, Definition{Types: []string{"MINT"}, Queues: []string{"one"}})
 		f.ok(s.Disable(f.ctx, "e"))
-		passes(time.Second) // until its owner knows
+		passes(time.Second) // until its deliverer knows
 		f.post("one", "a")
 		f.post("other", "b")
 		f.to("a", lifecycle.PhaseFailed)
@@ -638,7 +638,7 @@ func TestOrderInOneRead(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		s, r, _ := f.endpoint(nil, Definition{})
 		f.ok(s.Disable(f.ctx, "e"))
-		passes(time.Second) // until its owner knows
+		passes(time.Second) // until its deliverer knows
 		f.post("q", "a", "b")
 		for range 3 {
 			f.to("a", lifecycle.PhaseFailed)

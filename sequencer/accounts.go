@@ -15,16 +15,16 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 )
 
-// careLoop looks after the senders' accounts, and after the nodes while nothing
+// accountsLoop looks after the senders' accounts, and after the nodes while nothing
 // else asks them, until ctx ends.
-func (s *Sequencer) careLoop(ctx context.Context) {
+func (s *Sequencer) accountsLoop(ctx context.Context) {
 	if s.Policy.BalanceInterval <= 0 {
 		return
 	}
 	look := time.NewTicker(s.Policy.BalanceInterval)
 	defer look.Stop()
 	for {
-		if err := s.care(ctx); err != nil && ctx.Err() == nil {
+		if err := s.readBalances(ctx); err != nil && ctx.Err() == nil {
 			s.Log.Warn("balances not read", "err", err)
 		}
 		select {
@@ -35,9 +35,9 @@ func (s *Sequencer) careLoop(ctx context.Context) {
 	}
 }
 
-// care reads the balances of all senders, in the turn of this process. A sender that
+// readBalances reads the balances of all senders, in the turn of this process. A sender that
 // cannot pay is out of use until it is funded.
-func (s *Sequencer) care(ctx context.Context) error {
+func (s *Sequencer) readBalances(ctx context.Context) error {
 	mine, err := s.Store.Turn(ctx, "balances", s.Policy.BalanceInterval*9/10)
 	if err != nil || !mine {
 		if s.Chain.Any() && time.Since(s.Chain.Chain().At) >= s.Policy.BalanceInterval {
@@ -51,7 +51,7 @@ func (s *Sequencer) care(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := s.careFor(ctx, page); err != nil {
+		if err := s.readBalancesOf(ctx, page); err != nil {
 			return err
 		}
 		if cursor = next; cursor == "" {
@@ -60,8 +60,8 @@ func (s *Sequencer) care(ctx context.Context) error {
 	}
 }
 
-// careFor asks the nodes for the accounts of some senders, all at once.
-func (s *Sequencer) careFor(ctx context.Context, page []*senders.Sender) error {
+// readBalancesOf asks the nodes for the accounts of some senders, all at once.
+func (s *Sequencer) readBalancesOf(ctx context.Context, page []*senders.Sender) error {
 	page = slices.DeleteFunc(page, func(p *senders.Sender) bool { return senders.LedgerOf(p.AccountID) != "" })
 	if len(page) == 0 || !s.Chain.Any() {
 		return nil
