@@ -43,7 +43,8 @@ func TestOneHash(t *testing.T) {
 				check("done", w.Await("a", lifecycle.Done, 5*time.Hour))
 				w.OK(w.Net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
 				w.AwaitTxn("a", "orphaned", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
-				check("final", w.AwaitTxn("a", "final", 5*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() }))
+				check("final", w.AwaitTxn("a", "final", 5*time.Hour,
+					func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() }))
 				w.Await("b", lifecycle.Done, 5*time.Hour)
 				if got := w.Effects("a", "b"); len(got) != 2 {
 					t.Errorf("effects %v", got)

@@ -47,7 +47,8 @@ func (e Era) version() string {
 func (e Era) reads(c *command) error {
 	for i := range c.updates {
 		if n := c.updates[i].fields; n != 0 && n != e.Fields() {
-			return fmt.Errorf("Could not decode an app state of %d fields: accounts of this network (%s) have %d", //nolint:staticcheck // as the daemon begins
+			//nolint:staticcheck // as the daemon begins
+			return fmt.Errorf("Could not decode an app state of %d fields: accounts of this network (%s) have %d",
 				n, e, e.Fields())
 		}
 	}
