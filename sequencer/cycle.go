@@ -319,6 +319,16 @@ func (s *Sequencer) freshChain(ctx context.Context) {
 	}
 }
 
+// warnOfBlocks says in the log, once for each new number, that blocks show more zkApp commands than
+// they are said to take.
+func (s *Sequencer) warnOfBlocks() {
+	if most := s.Chain.Chain().Zkapps; most > max(s.Policy.BlockLimit(), s.zkapps) {
+		s.zkapps = most
+		s.Log.Warn("blocks take more zkApp commands than SEQUENCER_BLOCK_ZKAPPS says: fees by the market are too high",
+			"zkapps", most, "limit", s.Policy.BlockLimit())
+	}
+}
+
 // pollLoop asks the chain once per interval while there is something to watch,
 // and lets every owner see the answer.
 func (s *Sequencer) pollLoop(ctx context.Context) {
@@ -341,6 +351,7 @@ func (s *Sequencer) pollLoop(ctx context.Context) {
 		s.Chain.Poll(ctx)
 		s.looked.Store(int64(time.Since(began)))
 		s.lookAtPool(ctx)
+		s.warnOfBlocks()
 		s.mu.Lock()
 		news := map[string]bool{}
 		for uid, o := range s.owners {
