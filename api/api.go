@@ -89,6 +89,8 @@ type Options struct {
 	// Rate is how many transactions each name of a key may post, and how many other requests
 	// it may make beside them, over all processes together; none for no limit.
 	Rate queues.Rate
+	// BlockZkapps is how many zkApp commands a block takes, default lifecycle.BlockTakes.
+	BlockZkapps int
 	// Width is how many of a queue may be in flight where nobody has set it, default 1.
 	Width int
 	// Origins are those of other sites whose pages may use the API, by a key.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -23,17 +24,17 @@ func (a *api) getFees(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return send(w, http.StatusOK, appendFees(nil, last, types, spent))
+	return send(w, http.StatusOK, appendFees(nil, last, cmp.Or(a.BlockZkapps, lifecycle.BlockTakes), types, spent))
 }
 
-func appendFees(b []byte, last *lifecycle.Look, types []lifecycle.TypeFee, spent []queues.Spent) []byte {
+func appendFees(b []byte, last *lifecycle.Look, takes int, types []lifecycle.TypeFee, spent []queues.Spent) []byte {
 	o := object{b}
 	o.open()
 	o.name("pool")
 	if last == nil {
 		o.null()
 	} else {
-		o.look(last)
+		o.look(last, takes)
 	}
 	o.name("types")
 	o.b = appendList(o.b, types, func(b []byte, t lifecycle.TypeFee) []byte {
@@ -64,11 +65,11 @@ func appendFees(b []byte, last *lifecycle.Look, types []lifecycle.TypeFee, spent
 
 // look is what a pool showed: what others pay for each unit of weight at the end of each of
 // the next blocks, if nobody came any more.
-func (o *object) look(l *lifecycle.Look) {
+func (o *object) look(l *lifecycle.Look, takes int) {
 	o.open()
 	o.time("at", l.At)
 	o.number("size", int64(l.Size))
-	o.number("capacity", lifecycle.BlockTakes)
+	o.number("capacity", int64(takes))
 	o.name("ranks")
 	o.b = append(o.b, '[')
 	for i := 1; i < len(l.Ranks); i += 2 { // they go by half blocks

@@ -21,6 +21,7 @@ func TestFees(t *testing.T) {
 		{Type: "MINT", Weight: 3, Quote: lifecycle.Quote{Fee: 100}},
 	}
 	s := setup(t, func(o *Options) {
+		o.BlockZkapps = 24
 		o.Fees = func(context.Context) (*lifecycle.Look, []lifecycle.TypeFee, error) { return look, types, failure }
 	})
 	wants := func(pool, spent string) {
@@ -49,7 +50,7 @@ func TestFees(t *testing.T) {
 		t.Fatal(err)
 	}
 	day := time.Now().UTC().Format(time.DateOnly)
-	wants(`{"at":"1970-01-01T00:00:00.000Z","size":40,"capacity":12,"ranks":[{"blocks":1,"feePerWeight":"8"},{"blocks":2,"feePerWeight":"6"}]}`,
+	wants(`{"at":"1970-01-01T00:00:00.000Z","size":40,"capacity":24,"ranks":[{"blocks":1,"feePerWeight":"8"},{"blocks":2,"feePerWeight":"6"}]}`,
 		fmt.Sprintf(`[{"day":%q,"sender":"B62a","queue":null,"fee":"240"},{"day":%[1]q,"sender":null,"queue":"q","fee":"240"}]`, day))
 	// The attempt says what its fee was estimated from.
 	a := s.ask("GET", "/transactions/u", "").want(200).read()["attempts"].([]any)[0].(map[string]any)

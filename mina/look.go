@@ -36,6 +36,7 @@ type said struct {
 	zero       time.Time // when slot 0 would have begun; zero if it does not tell
 	reorgs     uint64
 	orphaned   uint64
+	zkapps     int // the most in a block that was read
 }
 
 var errUnasked = fmt.Errorf("it has told nothing yet: %w", ErrLate)
@@ -61,6 +62,7 @@ func (t *Tracker) collect(v *view) {
 	v.late.Store(v.took > t.patience)
 	v.said = said{
 		failed: v.failed, status: v.status, asOf: v.asOf, tip: v.tip(), reorgs: v.reorgs, orphaned: v.orphaned,
+		zkapps: v.zkapps,
 	}
 	if len(v.links) > 0 {
 		v.said.floor, v.said.slot, v.said.zero = v.floor().Header, v.slot(), v.status.Zero(v.tip())

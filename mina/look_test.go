@@ -587,7 +587,7 @@ func TestOffersTold(t *testing.T) {
 		for _, d := range n.nodes[1:] {
 			d.do(func() { d.raw = tt.raw })
 		}
-		size, offers, err := n.Offers(t.Context(), func(string) bool { return false })
+		size, offers, err := n.Offers(t.Context(), lifecycle.BlockTakes, func(string) bool { return false })
 		if size != tt.size || (offers != nil) != tt.offers || (err != nil) != tt.fails {
 			t.Errorf("%s: %d, %v, %v", tt.name, size, offers, err)
 		}

@@ -178,9 +178,10 @@ func (n *Node) ask(ctx context.Context, text string, variables map[string]any, d
 }
 
 // turnsAway reports whether a status says that this request is not wanted, as that it is too large:
-// Mina answers each with 200, and what is late, busy or broken says so otherwise.
+// Mina answers each with 200, and what is late, busy or away says so otherwise. A daemon that cannot
+// read a command of another era may break off with 500, as a gateway may, and says no more.
 func turnsAway(status int) bool {
-	return status/100 == 4 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests
+	return status == http.StatusInternalServerError || status/100 == 4 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests
 }
 
 // silent is the error for whatever is not an answer to the question.

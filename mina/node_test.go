@@ -216,6 +216,7 @@ func TestNodeSend(t *testing.T) {
 		{"evicted", func() { d.refusal = `Couldn't send zkApp command: ` }, RaiseFee, CodeEvicted},
 		{"lost reply", func() { d.refusal = "lost" }, Transport, CodeNoAnswer},
 		{"gateway", func() { d.status = 502 }, Transport, CodeNoAnswer},
+		{"a command that it cannot read", func() { d.status = 500 }, Transport, CodeGateway},
 		{"not JSON", func() { d.status, d.raw = 0, "<html>" }, Transport, CodeNoAnswer},
 		{"no data", func() { d.raw = `{"data":{"sendZkapp":null}}` }, Transport, CodeNoAnswer},
 		{"data of another shape", func() { d.raw = `{"data":[]}` }, Transport, CodeNoAnswer},

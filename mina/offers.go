@@ -64,7 +64,7 @@ func (n *Node) Offers(ctx context.Context, ours func(payer string) bool) ([]life
 // answers: how many commands lie in its pool and, if they are more than a block takes,
 // what others offer. ErrNoQuorum: none answers.
 func (t *Tracker) Offers(
-	ctx context.Context, ours func(payer string) bool,
+	ctx context.Context, takes int, ours func(payer string) bool,
 ) (size int, offers []lifecycle.Offer, err error) {
 	var failed []error
 	for i, state := range t.Nodes() {
@@ -72,7 +72,7 @@ func (t *Tracker) Offers(
 			continue
 		}
 		n := t.nodes[i]
-		if size, err = n.PoolSize(ctx); err == nil && size > lifecycle.BlockTakes {
+		if size, err = n.PoolSize(ctx); err == nil && size > takes {
 			offers, err = n.Offers(ctx, ours)
 		}
 		if err == nil {

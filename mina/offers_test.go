@@ -90,11 +90,11 @@ func TestOffers(t *testing.T) {
 	t.Parallel()
 	none := func(string) bool { return false }
 	quiet := newMart(t, 1, 6)
-	if _, _, err := quiet.tracker.Offers(t.Context(), none); err == nil {
+	if _, _, err := quiet.tracker.Offers(t.Context(), lifecycle.BlockTakes, none); err == nil {
 		t.Error("a node that nobody has asked has a vote")
 	}
 	quiet.tracker.Poll(t.Context())
-	size, offers, err := quiet.tracker.Offers(t.Context(), none)
+	size, offers, err := quiet.tracker.Offers(t.Context(), lifecycle.BlockTakes, none)
 	if err != nil || size != len(quiet.plans) || size > lifecycle.BlockTakes || offers != nil || quiet.pools.Load() != 0 {
 		t.Errorf("quiet: %d, %v, %v; the pool was asked for %d times", size, offers, err, quiet.pools.Load())
 	}
@@ -104,7 +104,7 @@ func TestOffers(t *testing.T) {
 	ours := busy.plans[3].Payer
 	look := func() {
 		t.Helper()
-		size, offers, err := busy.tracker.Offers(t.Context(), func(payer string) bool { return payer == ours })
+		size, offers, err := busy.tracker.Offers(t.Context(), lifecycle.BlockTakes, func(payer string) bool { return payer == ours })
 		if err != nil || size != len(busy.plans) || size <= lifecycle.BlockTakes {
 			t.Fatalf("busy: %d, %v", size, err)
 		}
@@ -135,7 +135,7 @@ func BenchmarkOffers(b *testing.B) {
 	m.tracker.Poll(b.Context())
 	m.said = new([]byte)
 	look := func() {
-		size, offers, err := m.tracker.Offers(b.Context(), func(string) bool { return false })
+		size, offers, err := m.tracker.Offers(b.Context(), lifecycle.BlockTakes, func(string) bool { return false })
 		if err != nil || len(offers) < 2800 {
 			b.Fatal(size, len(offers), err)
 		}

@@ -190,6 +190,16 @@ type Block struct {
 	Commands []Command
 }
 
+// Zkapps is how many zkApp commands it holds.
+func (b *Block) Zkapps() (n int) {
+	for i := range b.Commands {
+		if !b.Commands[i].Payment {
+			n++
+		}
+	}
+	return n
+}
+
 const zkappFields = `hash zkappCommand { memo feePayer { body { publicKey fee nonce validUntil } } }`
 
 type zkappData struct {

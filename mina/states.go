@@ -82,8 +82,7 @@ func (v *view) slot() uint32 { return max(v.tip().Slot, v.clockSlot()) }
 // not tell enough. Mina: the genesis time is that of the last hard fork, while slots are
 // counted since the first genesis, and not all of them took as long.
 func (s Status) Zero(tip Header) time.Time {
-	inFork := int64(tip.Epoch)*int64(s.SlotsPerEpoch) + int64(tip.EpochSlot)
-	before := int64(tip.Slot) - inFork
+	before := int64(tip.Slot) - s.inFork(tip)
 	if s.Genesis.IsZero() || s.SlotTime <= 0 || s.SlotsPerEpoch == 0 || before < 0 || before > int64(math.MaxInt64/s.SlotTime) {
 		return time.Time{}
 	}
@@ -99,9 +98,15 @@ func (v *view) clockSlot() uint32 {
 	if s.Genesis.IsZero() || s.SlotTime <= 0 || since < 0 {
 		return 0
 	}
-	before := uint64(0)
-	if inFork := uint64(tip.Epoch)*uint64(s.SlotsPerEpoch) + uint64(tip.EpochSlot); inFork <= uint64(tip.Slot) {
-		before = uint64(tip.Slot) - inFork
-	}
-	return uint32(min(before+uint64(since/s.SlotTime), math.MaxUint32))
+	return uint32(min(uint64(s.first(tip))+uint64(since/s.SlotTime), math.MaxUint32))
+}
+
+// inFork is how many slots the tip is from the last hard fork.
+func (s Status) inFork(tip Header) int64 {
+	return int64(tip.Epoch)*int64(s.SlotsPerEpoch) + int64(tip.EpochSlot)
+}
+
+// first is the slot since genesis in which the running network began, if the node tells epochs.
+func (s Status) first(tip Header) uint32 {
+	return uint32(max(0, int64(tip.Slot)-s.inFork(tip)))
 }

@@ -246,6 +246,6 @@ func (v *view) learn(l *link, block Block) error {
 	l.commands, l.known = block.Commands, true
 	v.read[l.StateHash] = l
 	v.index(l)
-	v.moved = true
+	v.moved, v.zkapps = true, max(v.zkapps, block.Zkapps())
 	return nil
 }

@@ -46,8 +46,13 @@ type Chain struct {
 	SlotTime time.Duration
 	// Zero is when slot 0 would have begun by genesis time, slot length and the place of the
 	// tip in its epoch: the latest of all voting nodes, zero if one of them does not tell.
-	Zero      time.Time
-	K         uint32 // the depth of the transition frontier
+	Zero   time.Time
+	K      uint32 // the depth of the transition frontier
+	Era    Era    // of all voting nodes; EraUnknown if they are of several
+	Zkapps int    // the most zkApp commands in a block that was read since this process began
+	// First is the slot in which the running network began: 0, or that of the last hard fork by
+	// the voting nodes; the latest if they differ, 0 if none tells.
+	First     uint32
 	NetworkID string // as networkID says: "mina:mainnet", "mina:testnet", …
 	At        time.Time
 	Err       error // why Quorum is false, in words for the operator
@@ -358,9 +363,15 @@ func (t *Tracker) describe(voters []*view) Chain {
 	lowest := slices.MinFunc(voters, func(a, b *view) int { return cmp.Compare(a.said.tip.Height, b.said.tip.Height) }).said
 	c.Height, c.TipSlot, c.Slot = lowest.tip.Height, lowest.tip.Slot, 0
 	c.SlotTime, c.K = lowest.status.SlotTime, lowest.status.K
-	c.Zero = voters[0].said.zero
+	c.Zero, c.Era, c.First = voters[0].said.zero, voters[0].said.status.Era(), 0
 	for _, v := range voters {
-		c.Slot = max(c.Slot, v.said.slot)
+		c.Slot, c.Zkapps = max(c.Slot, v.said.slot), max(c.Zkapps, v.said.zkapps)
+		if s := v.said.status; s.SlotsPerEpoch > 0 {
+			c.First = max(c.First, s.first(v.said.tip))
+		}
+		if v.said.status.Era() != c.Era {
+			c.Era = EraUnknown
+		}
 		switch zero := v.said.zero; {
 		case zero.IsZero(), c.Zero.IsZero():
 			c.Zero = time.Time{}

@@ -264,7 +264,7 @@ func TestChainSlot(t *testing.T) {
 		c := n.Poll(t.Context())
 		want := Chain{
 			Synced: 1, Quorum: true, Height: 110, TipSlot: 1010, Slot: 1016, SlotTime: 90 * time.Second, K: 290,
-			NetworkID: "mina:testnet", At: time.Now(), Zero: time.Now().Add(-(15 + 1001) * 90 * time.Second),
+			Era: Mesa, First: 1001, NetworkID: "mina:testnet", At: time.Now(), Zero: time.Now().Add(-(15 + 1001) * 90 * time.Second),
 		}
 		if diff := cmp.Diff(want, c); diff != "" {
 			t.Error(diff)

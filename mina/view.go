@@ -58,6 +58,7 @@ type view struct {
 	moved    bool                     // links or read have changed since a look was taken in
 	reorgs   uint64                   // times that blocks were orphaned
 	orphaned uint64                   // those blocks
+	zkapps   int                      // the most zkApp commands of a block that was read
 }
 
 type link struct {
@@ -174,6 +175,9 @@ func (v *view) askChain(ctx context.Context, need uint32) (reorged bool, err err
 	if err != nil {
 		return false, err
 	}
+	if was := v.status.Genesis; !was.IsZero() && !status.Genesis.Equal(was) {
+		v.sever()
+	}
 	v.status, v.asOf = status, time.Now()
 	if !status.Synced() {
 		return false, fmt.Errorf("%s: %s: %w", v.node.name, shorten(status.Sync), ErrNotSynced)
@@ -204,6 +208,22 @@ func (v *view) askChain(ctx context.Context, need uint32) (reorged bool, err err
 		reorged = v.adopt(headers) || reorged
 	}
 	return reorged, nil
+}
+
+// sever lets go of what was not read, and of all below it: after a hard fork no node holds any block
+// of the chain before. What was read stays; the new chain stands on it.
+func (v *view) sever() {
+	cut := 0
+	for i, l := range v.links {
+		if !l.known {
+			cut = i + 1
+		}
+	}
+	for _, l := range v.links[:cut] {
+		v.unindex(l)
+	}
+	v.links, v.moved = slices.Clone(v.links[cut:]), true
+	v.whole = len(v.links) > 0
 }
 
 // askHeaders asks for count blocks, or all that the node has if they are fewer.

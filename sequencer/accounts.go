@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -140,24 +139,6 @@ func inWords(budget string) string {
 		return "queue " + name
 	case "k":
 		return "key " + name
-	}
-	return ""
-}
-
-// wrongEra says in words why what an o1js version makes is refused by a network, ""
-// if it may well be taken. Only Mina's mainnet tells by its slots what it runs:
-// until the Mesa fork they took 180 s, since then 90 s; o1js speaks Mesa from 3 on.
-func wrongEra(network string, slot time.Duration, o1js string) string {
-	major, _, _ := strings.Cut(o1js, ".")
-	n, err := strconv.Atoi(major)
-	switch {
-	case err != nil, !sameNetworks(network, "mainnet"):
-	case slot == 90*time.Second && n < 3:
-		return fmt.Sprintf("the worker's o1js %.20s makes transactions of the time before Mesa, "+
-			"which the network refuses: it needs o1js 3", o1js)
-	case slot == 180*time.Second && n >= 3:
-		return fmt.Sprintf("the worker's o1js %.20s makes Mesa transactions, "+
-			"and the network is not there yet: it needs o1js 2", o1js)
 	}
 	return ""
 }

@@ -374,22 +374,30 @@ func TestWrongEra(t *testing.T) {
 	for name, tc := range map[string]struct {
 		network, o1js string
 		slot          time.Duration
+		k             int
 		wrong         bool
 	}{
-		"before Mesa":            {"mainnet", "2.15.0", 180 * time.Second, false},
-		"too new":                {"mainnet", "3.0.0", 180 * time.Second, true},
-		"too old":                {"mainnet", "2.15.0", 90 * time.Second, true},
-		"Mesa":                   {"mainnet", "3.1.0", 90 * time.Second, false},
-		"another network":        {"testnet", "2.15.0", 90 * time.Second, false},
-		"slots of its own":       {"mainnet", "2.15.0", 20 * time.Second, false},
-		"a version of its own":   {"mainnet", "main", 90 * time.Second, false},
-		"nobody says which o1js": {"mainnet", "", 90 * time.Second, false},
+		"before Mesa":              {"mainnet", "2.15.0", 180 * time.Second, 290, false},
+		"too new":                  {"mainnet", "3.0.0", 180 * time.Second, 290, true},
+		"too old":                  {"mainnet", "2.15.0", 90 * time.Second, 290, true},
+		"Mesa":                     {"mainnet", "3.1.0", 90 * time.Second, 290, false},
+		"on devnet, too":           {"testnet", "2.15.0", 90 * time.Second, 290, true},
+		"on devnet, before":        {"testnet", "2.15.0", 180 * time.Second, 290, false},
+		"parameters of its own":    {"testnet", "2.15.0", 90 * time.Second, 30, false},
+		"slots of its own":         {"mainnet", "2.15.0", 20 * time.Second, 290, false},
+		"a version of its own":     {"mainnet", "main", 90 * time.Second, 290, false},
+		"nobody says which o1js":   {"mainnet", "", 90 * time.Second, 290, false},
+		"a version of a candidate": {"testnet", "3.0.0-rc.1", 90 * time.Second, 290, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := harness.New(t, devnet.Config{FillRate: 1, NetworkID: tc.network, SlotTime: tc.slot})
-				account, worker := w.Worker(1, devworker.Options{O1js: tc.o1js})
+				era := devnet.Mesa
+				if tc.slot == harness.Slot {
+					era = devnet.Berkeley
+				}
+				w := harness.New(t, devnet.Config{FillRate: 1, NetworkID: tc.network, SlotTime: tc.slot, K: tc.k, Era: era})
+				account, worker := w.Worker(1, devworker.Options{O1js: tc.o1js, Era: era})
 				w.Start()
 				w.Post("q", "a")
 				if !tc.wrong {
@@ -397,12 +405,40 @@ func TestWrongEra(t *testing.T) {
 					return
 				}
 				s := awaitSender(w, account, lifecycle.WrongNetwork, time.Minute)
-				if !strings.Contains(s.Detail, tc.o1js) || s.Until.IsZero() || worker.Calls()[devworker.Prove] > 0 {
+				if !strings.Contains(s.Detail, tc.o1js) || !strings.Contains(s.Detail, "will be refused") || s.Until.IsZero() || worker.Calls()[devworker.Prove] > 0 {
 					t.Errorf("the sender: %+v, calls %v", s, worker.Calls())
 				}
 			})
 		})
 	}
+}
+
+// TestWrongForm: a worker that does not say which o1js it has is found by what it makes. Nothing of it
+// is sent, no retry is used, and another sender makes it at once.
+func TestWrongForm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := harness.New(t, devnet.Config{FillRate: 1, SlotTime: 90 * time.Second, K: devnet.DefaultK})
+		old, oldest := w.Worker(1, devworker.Options{Era: devnet.Berkeley})
+		w.Start()
+		w.Post("q", "a")
+		s := awaitSender(w, old, lifecycle.WrongNetwork, time.Minute)
+		a := w.Get("a")
+		if !strings.Contains(s.Detail, "will be refused") || s.Until.IsZero() || a.State() != lifecycle.Waiting || a.Retries != 0 ||
+			len(a.Attempts) != 1 || a.Open() || len(w.Net.Seen()) != 0 {
+			t.Errorf("the sender: %+v; the transaction %s, %d retries, %+v; sent %v",
+				s, a.State(), a.Retries, a.Attempts, w.Net.Seen())
+		}
+		_, good := w.Worker(2, devworker.Options{})
+		a = w.Await("a", lifecycle.Done, 10*time.Minute)
+		if a.Retries != 0 || a.Sender == old || oldest.Calls()[devworker.Prove] > 3 || good.Calls()[devworker.Prove] != 1 {
+			t.Errorf("%d retries, by %s; %v and %v", a.Retries, a.Sender, oldest.Calls(), good.Calls())
+		}
+		<-time.After(2 * time.Hour)
+		if n := oldest.Calls()[devworker.Prove]; n > 3 {
+			t.Errorf("with nothing to do it was asked %d times", n)
+		}
+	})
 }
 
 // TestForeignNode: one node of another network among three keeps nobody from starting.

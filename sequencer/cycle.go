@@ -284,7 +284,7 @@ func (s *Sequencer) tip() lifecycle.Tip {
 	c := s.Chain.Chain()
 	tip := lifecycle.Tip{
 		At: c.At, Quorum: c.Quorum, Fresh: !s.outdated(c), Height: c.Height, TipSlot: c.TipSlot, Slot: c.Slot,
-		SlotTime: c.SlotTime, Zero: c.Zero, Synced: c.Synced, NoArchive: errors.Is(c.Archive, mina.ErrNoArchive),
+		SlotTime: c.SlotTime, Zero: c.Zero, First: c.First, Synced: c.Synced, NoArchive: errors.Is(c.Archive, mina.ErrNoArchive),
 	}
 	if c.Archive != nil && !tip.NoArchive {
 		tip.ArchiveLost = c.Archive.Error()
@@ -319,6 +319,16 @@ func (s *Sequencer) freshChain(ctx context.Context) {
 	}
 }
 
+// warnOfBlocks says in the log, once for each new number, that blocks show more zkApp commands than
+// they are said to take.
+func (s *Sequencer) warnOfBlocks() {
+	if most := s.Chain.Chain().Zkapps; most > max(s.Policy.BlockLimit(), s.zkapps) {
+		s.zkapps = most
+		s.Log.Warn("blocks take more zkApp commands than SEQUENCER_BLOCK_ZKAPPS says: fees by the market are too high",
+			"zkapps", most, "limit", s.Policy.BlockLimit())
+	}
+}
+
 // pollLoop asks the chain once per interval while there is something to watch,
 // and lets every owner see the answer.
 func (s *Sequencer) pollLoop(ctx context.Context) {
@@ -341,6 +351,7 @@ func (s *Sequencer) pollLoop(ctx context.Context) {
 		s.Chain.Poll(ctx)
 		s.looked.Store(int64(time.Since(began)))
 		s.lookAtPool(ctx)
+		s.warnOfBlocks()
 		s.mu.Lock()
 		news := map[string]bool{}
 		for uid, o := range s.owners {

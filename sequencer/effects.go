@@ -77,12 +77,14 @@ func (o *owner) askSender(ctx context.Context, t *lifecycle.Transaction, e lifec
 // known is what this process knows of a sender whose next nonce is stored as next.
 func (s *Sequencer) known(account string, next *uint32) lifecycle.Sender {
 	p := lifecycle.Sender{Account: account, Next: next}
+	era := s.Chain.Chain().Era
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if seen, ok := s.nonces[account]; ok && time.Since(seen.at) < max(nonceSeen, 2*s.Policy.InclusionInterval) {
 		p.Seen = &seen.next
 	}
-	p.Greeted = s.Health == nil || s.greeted[account].fresh()
+	g := s.greeted[account]
+	p.Greeted = s.Health == nil || g.fresh() && g.era == era
 	p.Away = s.down[account]
 	return p
 }
@@ -304,6 +306,10 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 		}
 		return answer
 	}
+	if e.Kind == lifecycle.Resign && s.outlived(t, e.Number) {
+		answer.Fault = lifecycle.FaultNoCall // as if it could not be signed again: it is proved anew
+		return answer
+	}
 	call, began := callOf(s.Namespace, t, a), time.Now()
 	if on != nil {
 		call.Ahead, call.Attempt.Base = on.list, on.base
@@ -329,6 +335,10 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 		err = dispatcher.CheckSigned(r.Signed, a.Sender, call.Attempt, mina.DecodeMemo)
 	}
 	answer = dispatcher.AnswerOf(r, err, answer, mina.ValidHash)
+	if wrong := s.foreign(answer.Signed); wrong != "" {
+		answer.Signed, answer.Hash, answer.Fault = nil, "", lifecycle.FaultOutOfOrder
+		answer.Error = &lifecycle.Error{Code: string(lifecycle.WrongNetwork), Message: "the worker makes " + wrong}
+	}
 	if answer.Signed != nil {
 		answer.Weight = dispatcher.Weight(answer.Signed)
 		s.weighed(t.Type, answer.Weight)
@@ -345,6 +355,18 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 		s.Chain.PollAll(ctx) // which knows more than the node that refused
 	}
 	return answer
+}
+
+// outlived reports whether the proof that an attempt is to be signed with was made before the chain
+// began anew, as in a hard fork: it is none there.
+func (s *Sequencer) outlived(t *lifecycle.Transaction, number int) bool {
+	first := s.Chain.Chain().First
+	for i := number - 2; i >= 0; i-- {
+		if a := &t.Attempts[i]; a.Weight > 0 { // it was signed
+			return a.Slot < first
+		}
+	}
+	return false
 }
 
 // shown learns from the answer to a call for a proof what a worker is, and has an answer

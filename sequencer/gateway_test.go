@@ -20,14 +20,14 @@ import (
 )
 
 // behindGateway has what a sender sends turned away before it comes to the node: of all, for "".
-func behindGateway(w *harness.World, account string) (shut *atomic.Bool) {
+func behindGateway(w *harness.World, account string, status int) (shut *atomic.Bool) {
 	shut = new(atomic.Bool)
 	shut.Store(true)
 	w.Web.Serve(w, "node0", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if shut.Load() && bytes.Contains(body, []byte("sendZkapp(")) && strings.Contains(string(body), account) {
-			http.Error(rw, "Request Entity Too Large", http.StatusRequestEntityTooLarge)
+			http.Error(rw, http.StatusText(status), status)
 			return
 		}
 		w.Net.Node(0).ServeHTTP(rw, r)
@@ -37,9 +37,16 @@ func behindGateway(w *harness.World, account string) (shut *atomic.Bool) {
 
 // TestGatewayTurnsOneAway: what a gateway keeps from every node, while others pass, is the
 // transaction's: it is proved once, stays open until it can land no more, and ends with the
-// gateway's words.
+// gateway's words. So is what a daemon breaks off at, as a command of another era may have it do.
 func TestGatewayTurnsOneAway(t *testing.T) {
 	lane.NoRace(t, "hours of simulated time")
+	t.Parallel()
+	for _, status := range []int{http.StatusRequestEntityTooLarge, http.StatusInternalServerError} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) { turnsOneAway(t, status) })
+	}
+}
+
+func turnsOneAway(t *testing.T, status int) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})
@@ -48,7 +55,7 @@ func TestGatewayTurnsOneAway(t *testing.T) {
 		w.Start()
 		w.Post("large", "large")
 		bound := w.AwaitTxn("large", "bound", time.Minute, func(t *lifecycle.Transaction) bool { return t.Sender != "" })
-		behindGateway(w, bound.Sender) // for its worker proves for a minute
+		behindGateway(w, bound.Sender, status) // for its worker proves for a minute
 		for n := range 3 {
 			w.Post(fmt.Sprint("q", n), fmt.Sprint("t", n))
 		}
@@ -57,7 +64,7 @@ func TestGatewayTurnsOneAway(t *testing.T) {
 		}
 		large := w.Await("large", lifecycle.Failed, 6*time.Hour)
 		if len(large.Attempts) != 1 || large.Error.Code != lifecycle.CodeGateway ||
-			!strings.Contains(large.Error.Message, "413") || !strings.Contains(large.Error.Message, "took others") {
+			!strings.Contains(large.Error.Message, fmt.Sprint(status)) || !strings.Contains(large.Error.Message, "took others") {
 			t.Errorf("%d attempts, %+v", len(large.Attempts), large.Error)
 		}
 		if n := worker.Calls()[devworker.Prove] + other.Calls()[devworker.Prove]; n != 4 {
@@ -74,7 +81,7 @@ func TestGatewayTurnsAllAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := harness.New(t, devnet.Config{FillRate: 1})
 		_, worker := w.Worker(1, devworker.Options{ProveTime: time.Minute})
-		shut := behindGateway(w, "")
+		shut := behindGateway(w, "", http.StatusRequestEntityTooLarge)
 		p := w.Start()
 		w.Post("q", "u")
 		harness.Until(w.Ctx, time.Hour)

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"mina-sequencer/dispatcher"
+	"mina-sequencer/mina"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -18,6 +20,7 @@ const greetAgain = 5 * time.Minute
 // A greeting is what is known of a worker, by its sender.
 type greeting struct {
 	at      time.Time // when it last said that it is the right one
+	era     mina.Era  // of the network, then
 	ahead   bool      // it builds on what is in flight
 	provers int       // how many it proves at a time
 	strange int       // times in a row that it said it is not
@@ -31,14 +34,15 @@ func (s *Sequencer) greet(ctx context.Context, sender string, worker dispatcher.
 	g, network := s.greeted[sender], s.network
 	s.mu.Unlock()
 	health, err := s.Health(ctx, worker)
-	why, message := Strange(health, err, network, s.Chain.Chain().SlotTime)
+	era := s.Chain.Chain().Era
+	why, message := Strange(health, err, network, era)
 	if err != nil && why == "" {
 		return lifecycle.HealthTold{} // health is optional; the call itself will tell
 	}
 	if slices.Contains(health.Capabilities, "prove") {
 		s.makesProofs(ctx, worker)
 	}
-	next := greeting{at: time.Now(), ahead: health.BuildsAhead(), provers: health.AtOnce()}
+	next := greeting{at: time.Now(), era: era, ahead: health.BuildsAhead(), provers: health.AtOnce()}
 	if why != "" {
 		next = greeting{strange: g.strange + 1}
 	}
@@ -66,11 +70,10 @@ func (s *Sequencer) makesProofs(ctx context.Context, worker dispatcher.Worker) {
 }
 
 // Strange says why a worker, by what it says of itself, cannot serve its sender on
-// a network with slots of this length: WrongAccount, or WrongNetwork, also for one
-// of another era, and in words too; "" if nothing speaks against it, or err is of
-// another kind.
+// a network of an era: WrongAccount, or WrongNetwork, also for one of another era,
+// and in words too; "" if nothing speaks against it, or err is of another kind.
 func Strange(health dispatcher.Health, err error, network string,
-	slotTime time.Duration) (why lifecycle.SenderReason, message string) {
+	era mina.Era) (why lifecycle.SenderReason, message string) {
 	switch {
 	case errors.Is(err, dispatcher.ErrWrongAccount):
 		return lifecycle.WrongAccount, err.Error()
@@ -80,10 +83,39 @@ func Strange(health dispatcher.Health, err error, network string,
 		return lifecycle.WrongNetwork,
 			fmt.Sprintf("the worker signs for the network %.64q, the Mina nodes are of %.64q", health.Network, network)
 	}
-	if era := wrongEra(network, slotTime, health.O1js); era != "" {
-		return lifecycle.WrongNetwork, era
+	major, _, _ := strings.Cut(health.O1js, ".")
+	if n, err := strconv.Atoi(major); err == nil {
+		made := mina.Mesa // Mina: o1js speaks it from 3 on
+		if n < 3 {
+			made = mina.Berkeley
+		}
+		if wrong := wrongEra(era, made); wrong != "" {
+			return lifecycle.WrongNetwork, fmt.Sprintf("the worker's o1js %.20s makes %s", health.O1js, wrong)
+		}
 	}
 	return "", ""
+}
+
+// wrongEra says in words why what is made for one era is refused by a network, "" if it may
+// well be taken.
+func wrongEra(network, made mina.Era) string {
+	switch {
+	case network == mina.EraUnknown || made == mina.EraUnknown || network == made:
+		return ""
+	case network == mina.Mesa:
+		return "transactions of the time before the Mesa fork, and will be refused: the network needs o1js 3.0 or later"
+	}
+	return "Mesa transactions, and will be refused: the network is not there yet, and needs o1js 2"
+}
+
+// foreign says in words why a command that was made cannot be of the network, by its form; "" if it
+// may well be.
+func (s *Sequencer) foreign(command []byte) string {
+	era := s.Chain.Chain().Era
+	if era == mina.EraUnknown {
+		return "" // and nothing has to be read
+	}
+	return wrongEra(era, mina.EraOf(command))
 }
 
 // sameNetworks compares a node's network id, such as mina:testnet, with what

@@ -148,12 +148,12 @@ func (s *Sequencer) lookAtOffers(ctx context.Context) (lifecycle.Look, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, offersLimit)
 	defer cancel()
-	size, offers, err := s.Chain.Offers(ctx, func(payer string) bool { return ours[payer] })
+	size, offers, err := s.Chain.Offers(ctx, s.Policy.BlockLimit(), func(payer string) bool { return ours[payer] })
 	if err != nil {
 		return lifecycle.Look{}, err
 	}
 	tell(s.Meter.Looked, offers != nil)
-	return lifecycle.NewLook(s.Now(), size, offers), nil
+	return lifecycle.NewLook(s.Now(), size, offers, s.Policy.BlockLimit()), nil
 }
 
 // learn takes in what all processes know.

@@ -161,7 +161,7 @@ func TestGatewayWords(t *testing.T) {
 			"after":                       {LoseReplies: attempts},
 			"after, of a legacy worker's": {LoseReplies: attempts},
 		} {
-			f.LoseStatus, f.LoseBody = []int{200, 408, 499, 502, 200}[i%5], words
+			f.LoseStatus, f.LoseBody = []int{200, 408, 499, 502, 500}[i%5], words
 			legacy := name == "after, of a legacy worker's"
 			t.Run(fmt.Sprintf("%d %s %s", f.LoseStatus, words, name), func(t *testing.T) {
 				t.Parallel()

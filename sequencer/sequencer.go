@@ -101,6 +101,7 @@ type Sequencer struct {
 	wanted    atomic.Bool   // a bind or a plan waits for news of the chain
 	looked    atomic.Int64  // nanoseconds that the last look at the chain took
 	watching  chan struct{} // wakes the poll loop
+	zkapps    int           // in a block, the most that the log has a warning of; the poll loop's
 	market    market
 	polled    chan struct{} // closed by the next poll, and for good when the poll loop ends; under mu
 	dead      chan []string // processes whose claims have run out

@@ -22,6 +22,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"mina-sequencer/mina/devnet"
 )
 
 // The kinds of calls, by their path.
@@ -63,16 +65,17 @@ type Options struct {
 
 	ProveTime, SignTime time.Duration
 
-	Token      string   // the Bearer token that callers must have, if set
-	Types      []string // that it makes; nil: all
-	MaxRetries *int     // its opinion on retries; nil: none
-	NoResign   bool     // it cannot sign a proof again
-	NoAhead    bool     // it builds on the chain alone, and heeds nothing that is ahead
-	Capacity   int      // proofs at a time, others are told 503; 0: no limit
-	Several    bool     // told by /health, with Capacity
-	Network    string   // told by /health
-	O1js       string   // told by /health; default "simulated"
-	Seed       uint64   // distinguishes the proofs of workers with one account
+	Token      string     // the Bearer token that callers must have, if set
+	Types      []string   // that it makes; nil: all
+	MaxRetries *int       // its opinion on retries; nil: none
+	NoResign   bool       // it cannot sign a proof again
+	NoAhead    bool       // it builds on the chain alone, and heeds nothing that is ahead
+	Capacity   int        // proofs at a time, others are told 503; 0: no limit
+	Several    bool       // told by /health, with Capacity
+	Network    string     // told by /health
+	O1js       string     // told by /health; default "simulated"
+	Era        devnet.Era // of what it makes; default devnet.Mesa
+	Seed       uint64     // distinguishes the proofs of workers with one account
 	// Exit is called by a fault of kind Die, after the worker is dead. nil: the
 	// worker stays dead until [Worker.Restart].
 	Exit func()

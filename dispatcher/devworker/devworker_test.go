@@ -1,6 +1,7 @@
 package devworker_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,8 +66,12 @@ func TestRepeatedAttempt(t *testing.T) {
 		t.Error("two transactions have one proof")
 	}
 	b.Restart()
-	if r := b.prove(t, call(1, 0, 5)); r.Hash == first.Hash {
+	r := b.prove(t, call(1, 0, 5))
+	if bytes.Equal(r.Signed, first.Signed) {
 		t.Error("the result outlived the worker")
+	}
+	if r.Hash != first.Hash {
+		t.Error("proved again it has another hash, which covers no proofs")
 	}
 }
 

@@ -206,7 +206,7 @@ func (w *Worker) updates(rq *request) ([]json.RawMessage, answer) {
 		}
 		return signed.AccountUpdates, answer{}
 	}
-	plan := devnet.Plan{Payer: w.o.Account}
+	plan := devnet.Plan{Payer: w.o.Account, Era: w.o.Era}
 	if w.o.State != nil {
 		account := ZkApp(rq.Queue)
 		state, err := w.o.State(rq.life.ctx, account)
@@ -238,6 +238,11 @@ func (w *Worker) updates(rq *request) ([]json.RawMessage, answer) {
 			plan.Updates = append(plan.Updates, devnet.Update{Account: w.o.Account})
 		}
 	}
+	if len(plan.Updates) == 0 {
+		plan.Updates = []devnet.Update{{Account: w.o.Account}}
+	}
+	// As that of o1js it says what the method was called with: no two transactions have one hash.
+	plan.Updates[0].CallData = NextState("", rq.UID)
 	if !pause(rq.life.ctx, w.o.ProveTime) {
 		return nil, answer{}
 	}
@@ -366,10 +371,12 @@ func status(err error) (n int) {
 	if !ok {
 		return 0
 	}
-	if e.Class != mina.Transport || e.Code == mina.CodeGateway {
+	if e.Class == mina.Transport {
+		_, _ = fmt.Sscanf(e.Message, "HTTP status %d", &n) // no number, no status
+	}
+	if n == 0 && (e.Class != mina.Transport || e.Code == mina.CodeGateway) {
 		return http.StatusOK
 	}
-	_, _ = fmt.Sscanf(e.Message, "HTTP status %d", &n) // no number, no status
 	return n
 }
 

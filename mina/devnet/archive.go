@@ -129,7 +129,7 @@ func (r *archiveRoot) Blocks(args struct {
 func (n *Network) archived(b *block) *archivedBlock {
 	a := &archivedBlock{
 		BlockHeight: int32(b.height), StateHash: b.hash, DateTime: b.at.UTC().Format(time.RFC3339),
-		Transactions: archivedTransactions{Coinbase: string(coinbase), ZkappCommands: []archivedZkapp{}},
+		Transactions: archivedTransactions{Coinbase: string(n.config.Era.coinbase()), ZkappCommands: []archivedZkapp{}},
 	}
 	if n.archive.Bare {
 		return a

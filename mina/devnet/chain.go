@@ -2,6 +2,7 @@ package devnet
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 	"time"
 )
@@ -55,6 +56,14 @@ func newBranch(first *block, genesis func(string) *account) branch {
 	return branch{
 		chain: []*block{first}, ledger: make(map[string]*account), genesis: genesis,
 		known: map[string]*block{first.hash: first}, pool: newPool(), heard: make(map[string]time.Time),
+	}
+}
+
+// fork is a branch of its own with the blocks and the ledger of b, and with nothing pooled.
+func (b *branch) fork() branch {
+	return branch{
+		chain: slices.Clone(b.chain), ledger: maps.Clone(b.ledger), genesis: b.genesis, known: maps.Clone(b.known),
+		pool: newPool(), heard: make(map[string]time.Time),
 	}
 }
 

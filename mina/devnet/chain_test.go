@@ -272,8 +272,9 @@ func TestNewRefuses(t *testing.T) {
 		"fill rate":   {FillRate: 2},
 		"slot time":   {SlotTime: time.Microsecond},
 		"nodes":       {Nodes: -1},
-		"wide fields": {StateFields: 33},
-		"long state":  {Accounts: map[string]devnet.Account{devnet.Key(0): {State: make([]string, 9)}}},
+		"era":         {Era: "vesta"},
+		"long state":  {Accounts: map[string]devnet.Account{devnet.Key(0): {State: make([]string, 33)}}},
+		"in Berkeley": {Era: devnet.Berkeley, Accounts: map[string]devnet.Account{devnet.Key(0): {State: make([]string, 9)}}},
 	}
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -32,7 +33,7 @@ type Command struct {
 type command struct {
 	Command
 	memo58    string
-	canonical []byte // what Hash covers
+	canonical []byte // all of it, in one form
 	signed    bool
 	input     *commandInput // zkApp commands only
 	updates   []update
@@ -182,10 +183,12 @@ type updateInput struct {
 		MayUseToken                tree  `json:"mayUseToken"`
 		AuthorizationKind          tree  `json:"authorizationKind"`
 	} `json:"body"`
-	Authorization struct {
-		Proof     *text `json:"proof,omitempty"`
-		Signature *text `json:"signature,omitempty"`
-	} `json:"authorization"`
+	Authorization authorization `json:"authorization"`
+}
+
+type authorization struct {
+	Proof     *text `json:"proof,omitempty"`
+	Signature *text `json:"signature,omitempty"`
 }
 
 // paymentInput mirrors SendPaymentInput, with all that the daemon fills in.
@@ -200,8 +203,9 @@ type paymentInput struct {
 }
 
 // Hash returns the transaction hash that a node of the devnet gives to a
-// zkApp command, "5J…": a digest over all of its content, authorizations
-// included, whatever its spacing and order of keys. It is no hash of Mina's.
+// zkApp command, "5J…": a digest over all of its content but the authorizations,
+// whatever its spacing and order of keys. It is no hash of Mina's, and like
+// Mina's it is the same for a command that was proved or signed once more.
 func Hash(zkappCommand json.RawMessage) (string, error) {
 	c, err := decodeCommand(zkappCommand)
 	if err != nil {
@@ -242,7 +246,13 @@ func newZkapp(in *commandInput) (*command, error) {
 		}
 		c.Accounts = append(c.Accounts, string(in.AccountUpdates[i].Body.PublicKey))
 	}
-	return c, c.seal(in)
+	bare := *in
+	bare.FeePayer.Authorization = ""
+	bare.AccountUpdates = slices.Clone(in.AccountUpdates)
+	for i := range bare.AccountUpdates {
+		bare.AccountUpdates[i].Authorization = authorization{}
+	}
+	return c, c.seal(in, bare)
 }
 
 // newPayment does the same for a payment whose nonce is known.
@@ -265,7 +275,7 @@ func newPayment(in *paymentInput, signed bool) (*command, error) {
 	if c.memo58, err = encodeMemo(c.Memo); err != nil {
 		return nil, err
 	}
-	return c, c.seal(in)
+	return c, c.seal(in, in)
 }
 
 func (c *command) readCommon(fee, nonce text, validUntil *text) (err error) {
@@ -287,11 +297,16 @@ func (c *command) readCommon(fee, nonce text, validUntil *text) (err error) {
 	return nil
 }
 
-func (c *command) seal(content any) (err error) {
-	if c.canonical, err = json.Marshal(content); err != nil {
+// seal writes a command as a whole, and gives it the hash of its content without authorizations.
+func (c *command) seal(whole, bare any) (err error) {
+	if c.canonical, err = json.Marshal(whole); err != nil {
 		return fmt.Errorf("serialising command: %w", err)
 	}
-	c.Hash = digest58(versionHash, 0x20, c.canonical)
+	content, err := json.Marshal(bare)
+	if err != nil {
+		return fmt.Errorf("serialising command: %w", err)
+	}
+	c.Hash = digest58(versionHash, 0x20, content)
 	return nil
 }
 

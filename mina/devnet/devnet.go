@@ -11,10 +11,11 @@
 //
 // What is not: signatures and proofs are taken for valid unless the fee
 // payer's is empty; hashes are digests of this package's own making in Mina's
-// format; permissions, timing, delegation, events, actions, call forests and
-// custom token rules are stored or ignored, never enforced; consensus is a
-// dice roll per slot, and the longest chain wins. Formats are written here
-// anew and not taken from the client, so that no mistake can hide in both.
+// format, which like Mina's cover no authorizations; permissions, timing,
+// delegation, events, actions, call forests and custom token rules are stored or
+// ignored, never enforced; consensus is a dice roll per slot, and the longest
+// chain wins. Formats are written here anew and not taken from the client, so
+// that no mistake can hide in both.
 //
 // Nothing runs in the background unless Network.Run is called, and time is
 // package time's, so a network works inside a testing/synctest bubble.
@@ -42,7 +43,7 @@ const (
 	DefaultPoolSize    = 3000
 	DefaultMinFee      = 1_000_000
 	DefaultCreationFee = 1_000_000_000
-	DefaultMaxZkapps   = 12 // Mina: the soft limit of mainnet since the Mesa fork; 24 before it
+	DefaultMaxZkapps   = 12 // of Mesa; see Era.Zkapps
 	DefaultFunds       = 1_000_000_000_000_000
 )
 
@@ -70,11 +71,11 @@ type Config struct {
 	MinFee      uint64 // nanomina for a whole command
 	CreationFee uint64 // nanomina for a new account
 	NetworkID   string // without "mina:"; default "testnet"
-	// MaxZkapps limits the zkApp commands of one block: 0 for the default,
-	// negative for no limit.
-	MaxZkapps   int
-	StateFields int       // app state fields of an account; default 8
-	Genesis     time.Time // the start of slot 0; default: now
+	// MaxZkapps limits the zkApp commands of one block: 0 for the default of the
+	// era, negative for no limit.
+	MaxZkapps int
+	Era       Era       // what commands look like; default Mesa
+	Genesis   time.Time // the start of slot 0; default: now
 	// GossipSpread is how much later than another a command may come to a peer, for peers
 	// verify several at a time: of what a node tells within this, any order may come, and one
 	// that comes before its payer's command with the nonce before it is dropped there. 0: in order.
@@ -102,11 +103,15 @@ type Network struct {
 
 	mux *http.ServeMux
 
-	mu   sync.Mutex          // over everything below, and all that nodes hold
-	core branch              // the view of all block producers that are nobody's node
-	seen map[string]*command // every command ever accepted, by hash
-	rng  *rand.Rand
-	slot uint32 // the highest slot reached, by the clock or by hand
+	mu   sync.Mutex // over everything below, and all that nodes hold
+	core branch     // the view of all block producers that are nobody's node
+	// first is the block that the network began with, at config.Genesis and in the slot base. Of a
+	// fork it stands on blocks of the network before.
+	first *block
+	base  uint32
+	seen  map[string]*command // every command ever accepted, by hash
+	rng   *rand.Rand
+	slot  uint32 // the highest slot reached, by the clock or by hand
 
 	order *rand.Rand      // of gossip
 	keyed map[string]bool // accounts that some command gives a verification key
@@ -118,39 +123,16 @@ type Network struct {
 // New returns a network at genesis. It fails for a key that is none and for
 // values out of range.
 func New(c Config) (*Network, error) {
-	setDefault(&c.Nodes, 1)
-	setDefault(&c.SlotTime, DefaultSlotTime)
-	setDefault(&c.FillRate, DefaultFillRate)
-	setDefault(&c.K, DefaultK)
-	setDefault(&c.PoolSize, DefaultPoolSize)
-	setDefault(&c.MinFee, DefaultMinFee)
-	setDefault(&c.CreationFee, DefaultCreationFee)
-	setDefault(&c.MaxZkapps, DefaultMaxZkapps)
-	setDefault(&c.StateFields, 8)
-	setDefault(&c.NetworkID, "testnet")
-	setDefault(&c.Log, slog.New(slog.DiscardHandler))
-	if c.Genesis.IsZero() {
-		c.Genesis = time.Now()
-	}
-	switch {
-	case c.Nodes < 1 || c.Nodes > 100:
-		return nil, errors.New("devnet: between 1 and 100 nodes")
-	case c.SlotTime < time.Millisecond:
-		return nil, errors.New("devnet: a slot takes at least 1ms")
-	case c.FillRate < 0 || c.FillRate > 1:
-		return nil, errors.New("devnet: fill rate between 0 and 1")
-	case c.K < 1 || c.PoolSize < 1:
-		return nil, errors.New("devnet: K and pool size of at least 1")
-	case c.StateFields < 1 || c.StateFields > maxFields:
-		return nil, fmt.Errorf("devnet: between 1 and %d state fields", maxFields)
+	if err := c.complete(); err != nil {
+		return nil, err
 	}
 	genesis := make(map[string]*account, len(c.Accounts))
 	for key, a := range c.Accounts {
 		if !wellFormedKey(key) || !onCurve(key) {
 			return nil, fmt.Errorf("devnet: %.60q is no public key", key)
 		}
-		if len(a.State) > c.StateFields {
-			return nil, fmt.Errorf("devnet: account %s has more than %d state fields", key, c.StateFields)
+		if len(a.State) > c.Era.Fields() {
+			return nil, fmt.Errorf("devnet: account %s has more than %d state fields", key, c.Era.Fields())
 		}
 		genesis[key] = &account{nonce: a.Nonce, balance: a.Balance, locked: a.Locked}
 		if len(a.State) > 0 {
@@ -166,9 +148,13 @@ func New(c Config) (*Network, error) {
 		}
 		return nil
 	}
-	first := newBlock(nil, 0, c.Genesis, c.Seed)
+	return begin(c, newBranch(newBlock(nil, 0, c.Genesis, c.Seed), lookup))
+}
+
+// begin makes a network that goes on from the tip of a branch, which is its first block.
+func begin(c Config, core branch) (*Network, error) {
 	n := &Network{
-		config: c, core: newBranch(first, lookup), mux: http.NewServeMux(),
+		config: c, core: core, first: core.tip(), base: core.tip().slot, mux: http.NewServeMux(),
 		seen: make(map[string]*command), rng: rand.New(rand.NewPCG(c.Seed, 0x6d696e61)),
 		order: rand.New(rand.NewPCG(c.Seed, 0x676f73)), keyed: make(map[string]bool),
 	}
@@ -177,7 +163,7 @@ func New(c Config) (*Network, error) {
 		return nil, err
 	}
 	for i := range c.Nodes {
-		node, err := newNode(n, i, newBranch(first, lookup))
+		node, err := newNode(n, i, core.fork())
 		if err != nil {
 			return nil, err
 		}
@@ -188,6 +174,37 @@ func New(c Config) (*Network, error) {
 	}
 	n.mux.Handle("/", n.nodes[0])
 	return n, nil
+}
+
+// complete sets what was not given, and says what cannot be.
+func (c *Config) complete() error {
+	setDefault(&c.Nodes, 1)
+	setDefault(&c.SlotTime, DefaultSlotTime)
+	setDefault(&c.FillRate, DefaultFillRate)
+	setDefault(&c.K, DefaultK)
+	setDefault(&c.PoolSize, DefaultPoolSize)
+	setDefault(&c.MinFee, DefaultMinFee)
+	setDefault(&c.CreationFee, DefaultCreationFee)
+	setDefault(&c.Era, Mesa)
+	setDefault(&c.MaxZkapps, c.Era.Zkapps())
+	setDefault(&c.NetworkID, "testnet")
+	setDefault(&c.Log, slog.New(slog.DiscardHandler))
+	if c.Genesis.IsZero() {
+		c.Genesis = time.Now()
+	}
+	switch {
+	case c.Nodes < 1 || c.Nodes > 100:
+		return errors.New("devnet: between 1 and 100 nodes")
+	case c.SlotTime < time.Millisecond:
+		return errors.New("devnet: a slot takes at least 1ms")
+	case c.FillRate < 0 || c.FillRate > 1:
+		return errors.New("devnet: fill rate between 0 and 1")
+	case c.K < 1 || c.PoolSize < 1:
+		return errors.New("devnet: K and pool size of at least 1")
+	case c.Era != Mesa && c.Era != Berkeley:
+		return fmt.Errorf("devnet: the era is %s or %s", Mesa, Berkeley)
+	}
+	return nil
 }
 
 func setDefault[T comparable](v *T, value T) {
@@ -210,7 +227,7 @@ func (n *Network) Nodes() int { return len(n.nodes) }
 func (n *Network) Run(ctx context.Context) error {
 	for {
 		n.mu.Lock()
-		next := n.config.Genesis.Add(time.Duration(n.now()+1) * n.config.SlotTime)
+		next := n.begins(n.now() + 1)
 		n.mu.Unlock()
 		timer := time.NewTimer(time.Until(next))
 		select {
@@ -253,7 +270,12 @@ func (n *Network) Slot() uint32 {
 
 // now is the current slot: the clock's, or further if it was advanced by hand.
 func (n *Network) now() uint32 {
-	return max(n.slot, uint32(max(0, time.Since(n.config.Genesis)/n.config.SlotTime)))
+	return max(n.slot, n.base+uint32(max(0, time.Since(n.config.Genesis)/n.config.SlotTime)))
+}
+
+// begins is when a slot begins.
+func (n *Network) begins(slot uint32) time.Time {
+	return n.config.Genesis.Add((time.Duration(slot) - time.Duration(n.base)) * n.config.SlotTime)
 }
 
 // enter begins a slot: pools are exchanged, then it has a block or not.
@@ -271,8 +293,7 @@ func (n *Network) enter(slot uint32) bool {
 // produce makes a block on the tip of a branch.
 func (n *Network) produce(b *branch, slot uint32, skip func(string) bool) {
 	n.slot = max(n.slot, slot)
-	at := n.config.Genesis.Add(time.Duration(slot) * n.config.SlotTime)
-	next := newBlock(b.tip(), slot, at, n.rng.Uint64())
+	next := newBlock(b.tip(), slot, n.begins(slot), n.rng.Uint64())
 	b.fill(next, rules{n.config.CreationFee, n.config.MaxZkapps, skip, n.failures})
 	b.move(next, n.now())
 	n.config.Log.Info("block", "height", next.height, "slot", slot, "commands", len(next.commands), "hash", next.hash)
@@ -336,7 +357,7 @@ func (n *Network) Account(publicKey string) (Account, bool) {
 		return Account{}, false
 	}
 	out := Account{Balance: a.balance, Locked: a.locked, Nonce: a.nonce}
-	for i := range n.config.StateFields {
+	for i := range n.config.Era.Fields() {
 		out.State = append(out.State, a.field(i))
 	}
 	return out, true

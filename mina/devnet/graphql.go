@@ -197,9 +197,10 @@ func (r *root) Account(args struct {
 	return d.resolveAccount(string(args.PublicKey), token), nil
 }
 
-// window is the part of the best path within the transition frontier.
+// window is the part of the best path within the transition frontier, which holds nothing from
+// before a fork.
 func (d *Node) window() []*block {
-	return d.chain[max(0, len(d.chain)-d.network.config.K-1):]
+	return d.chain[max(int(d.network.first.height)-1, len(d.chain)-d.network.config.K-1):]
 }
 
 func (r *root) BestChain(args struct{ MaxLength *int32 }) (*[]blockResolver, error) {

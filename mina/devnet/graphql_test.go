@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -129,7 +130,8 @@ func TestHash(t *testing.T) {
 		{"fee", edit(`"fee":"100000000"`, `"fee":"100000001"`), false},
 		{"nonce", edit(`"nonce":"5"`, `"nonce":"6"`), false},
 		{"validUntil", edit(`"validUntil":null`, `"validUntil":"9"`), false},
-		{"authorization", edit(`"signature":"7m`, `"signature":"7n`), false},
+		{"authorization of an update", edit(`"signature":"7m`, `"signature":"7n`), true},
+		{"authorization of the payer", edit(`"authorization":"7m`, `"authorization":"7n`), true},
 		{"body of an update", edit(`"callDepth":0`, `"callDepth":1`), false},
 		{"memo", build(t, with(plan(0, 5), func(p *devnet.Plan) { p.Memo = "hellO" })), false},
 	}
@@ -173,8 +175,8 @@ func TestO1jsQueries(t *testing.T) {
 	}{
 		{"plain account", account(devnet.Key(0)), []any{"account", "nonce"}, "6"},
 		{"plain account has no state", account(devnet.Key(0)), []any{"account", "zkappState"}, nil},
-		{"permissions", account(devnet.Key(0)), []any{"account", "permissions", "setVerificationKey"}, map[string]any{"auth": "Signature", "txnVersion": "3"}},
-		{"zkApp account", account(devnet.Key(1)), []any{"account", "zkappState"}, []any{"11", "0", "0", "0", "0", "0", "0", "0"}},
+		{"permissions", account(devnet.Key(0)), []any{"account", "permissions", "setVerificationKey"}, map[string]any{"auth": "Signature", "txnVersion": "4"}},
+		{"zkApp account", account(devnet.Key(1)), []any{"account", "zkappState"}, append([]any{"11"}, slices.Repeat([]any{"0"}, 31)...)},
 		{"balance", account(devnet.Key(1)), []any{"account", "balance", "total"}, "7"},
 		{"locked", account(devnet.Key(2)), []any{"account", "balance"}, map[string]any{"total": "7", "liquid": "2", "locked": "5"}},
 		{"timing", account(devnet.Key(2)), []any{"account", "timing"}, map[string]any{"initialMinimumBalance": "5",

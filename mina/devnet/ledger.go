@@ -73,6 +73,7 @@ type update struct {
 	key              string // of the account: its public key, and its token unless that is MINA
 	token            bool   // it is not MINA
 	set, expect      []string
+	fields           int // of the states that it names; 0 if it names none
 	nonce, balance   span
 	slot, validWhile span
 	length           span
@@ -137,11 +138,21 @@ func (u *update) read(in *updateInput) error {
 		u.proved = &v
 	}
 	u.actionState, _ = p.field("account", "actionState").(string)
-	if u.expect, err = readFields(p.field("account", "state")); err != nil {
+	expect, set := p.field("account", "state"), b.Update.field("appState")
+	if u.expect, err = readFields(expect); err != nil {
 		return err
 	}
-	u.set, err = readFields(b.Update.field("appState"))
-	return err
+	if u.set, err = readFields(set); err != nil {
+		return err
+	}
+	for _, v := range []any{expect, set} {
+		list, _ := v.([]any)
+		if u.fields != 0 && len(list) != 0 && len(list) != u.fields {
+			return errors.New("states of different lengths")
+		}
+		u.fields = max(u.fields, len(list))
+	}
+	return nil
 }
 
 // givesKey says whether the update sets a verification key.

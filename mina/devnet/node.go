@@ -100,7 +100,7 @@ type Node struct {
 }
 
 func newNode(n *Network, index int, b branch) (*Node, error) {
-	node := &Node{network: n, index: index, branch: b, highest: 1, mux: http.NewServeMux()}
+	node := &Node{network: n, index: index, branch: b, highest: b.tip().height, mux: http.NewServeMux()}
 	var err error
 	if node.schema, err = parseSchema(node); err != nil {
 		return nil, fmt.Errorf("devnet: parsing schema: %w", err)
@@ -266,11 +266,8 @@ func (d *Node) admit(c *command) error {
 	case !c.signed:
 		return poolError(fmt.Sprintf(`(invalid "Invalid_signature: [%s]")`, c.Payer))
 	}
-	for i := range c.updates {
-		u := &c.updates[i]
-		if len(u.set) > n.config.StateFields || len(u.expect) > n.config.StateFields {
-			return fmt.Errorf("Could not decode app state of more than %d fields", n.config.StateFields) //nolint:staticcheck // the daemon's text
-		}
+	if err := n.config.Era.reads(c); err != nil {
+		return err
 	}
 	if key := n.lacks(&d.branch, c); key != "" {
 		return poolError(fmt.Sprintf(`(invalid "No verification key found for proved account update" (account_id %s))`, key))

@@ -1,6 +1,7 @@
 package devnet
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ type Plan struct {
 	Fee        uint64 // nanomina
 	ValidUntil uint32 // last slot since genesis; 0 for no limit
 	Memo       string // plain text, at most 32 bytes
+	Era        Era    // default Mesa
 	Updates    []Update
 }
 
@@ -23,6 +25,7 @@ type Update struct {
 	Expect         map[int]string // preconditions on the account's state, by index
 	Set            map[int]string // the account's new state, by index
 	BalanceChange  int64          // nanomina
+	CallData       string         // a decimal field element; "" for 0
 	IncrementNonce bool
 }
 
@@ -50,7 +53,7 @@ func Build(p Plan) (json.RawMessage, error) {
 	}
 	list := make([]any, len(updates))
 	for i, u := range updates {
-		list[i] = u.json()
+		list[i] = u.json(p.Era.Fields())
 	}
 	command := map[string]any{"accountUpdates": list, "memo": memo}
 	content, err := json.Marshal([]any{body, command})
@@ -61,13 +64,13 @@ func Build(p Plan) (json.RawMessage, error) {
 	return json.Marshal(command)
 }
 
-func (u Update) json() map[string]any {
+func (u Update) json(length int) map[string]any {
 	sign, magnitude := "Positive", uint64(u.BalanceChange)
 	if u.BalanceChange < 0 {
 		sign, magnitude = "Negative", -magnitude
 	}
 	fields := func(set map[int]string) []any {
-		out := make([]any, 8)
+		out := make([]any, length)
 		for i, v := range set {
 			if i >= 0 && i < len(out) {
 				out[i] = v
@@ -87,7 +90,7 @@ func (u Update) json() map[string]any {
 				"zkappUri": nil, "tokenSymbol": nil, "timing": nil, "votingFor": nil,
 			},
 			"balanceChange":  map[string]any{"magnitude": strconv.FormatUint(magnitude, 10), "sgn": sign},
-			"incrementNonce": u.IncrementNonce, "events": []any{}, "actions": []any{}, "callData": "0", "callDepth": 0,
+			"incrementNonce": u.IncrementNonce, "events": []any{}, "actions": []any{}, "callData": cmp.Or(u.CallData, "0"), "callDepth": 0,
 			"preconditions": map[string]any{
 				"network": map[string]any{
 					"snarkedLedgerHash": nil, "blockchainLength": nil, "minWindowDensity": nil, "totalCurrency": nil,

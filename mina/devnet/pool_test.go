@@ -163,7 +163,7 @@ func TestPoolEviction(t *testing.T) {
 	low := mustSend(t, d, priced(0, 5, 2e9))
 	dependent := mustSend(t, d, priced(0, 6, 9e9))
 	// More fee than low, but less per weight unit: it has three updates.
-	wide := priced(1, 5, 4e9)
+	wide := priced(1, 5, 39e8)
 	wide.Updates = []devnet.Update{{Account: devnet.Key(1)}, {Account: devnet.Key(1)}, {Account: devnet.Key(1)}}
 	evicted := mustSend(t, d, wide)
 	kept := mustSend(t, d, priced(2, 5, 5e9))

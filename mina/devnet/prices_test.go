@@ -122,7 +122,7 @@ func day(m *devnet.Market, bidders []bidder, updates []int) map[string]*result {
 				offers = append(offers, o.Offer)
 			}
 		}
-		looks = slices.Insert(looks, 0, lifecycle.NewLook(now, len(before)+len(half), offers))
+		looks = slices.Insert(looks, 0, lifecycle.NewLook(now, len(before)+len(half), offers, blockTakes))
 		for _, b := range bidders {
 			for _, n := range updates {
 				key := fmt.Sprint(b.name, " ", n)

@@ -52,21 +52,23 @@ func (r blockchainResolver) StagedLedgerProofEmitted() *bool { return new(bool) 
 const (
 	slotsPerEpoch = 7140
 	totalCurrency = text("1200000000000000000")
-	coinbase      = text("720000000000")
 )
 
 type consensusResolver blockResolver
 
 func (r consensusResolver) BlockHeight() text                       { return decimal(r.b.height) }
 func (r consensusResolver) SlotSinceGenesis() text                  { return decimal(r.b.slot) }
-func (r consensusResolver) Slot() text                              { return decimal(r.b.slot % slotsPerEpoch) }
-func (r consensusResolver) Epoch() text                             { return decimal(r.b.slot / slotsPerEpoch) }
+func (r consensusResolver) Slot() text                              { return decimal(r.since() % slotsPerEpoch) }
+func (r consensusResolver) Epoch() text                             { return decimal(r.since() / slotsPerEpoch) }
 func (r consensusResolver) EpochCount() text                        { return r.Epoch() }
 func (r consensusResolver) MinWindowDensity() text                  { return "77" }
 func (r consensusResolver) TotalCurrency() text                     { return totalCurrency }
 func (r consensusResolver) HasAncestorInSameCheckpointWindow() bool { return true }
 func (r consensusResolver) StakingEpochData() epochResolver         { return epochResolver{"staking"} }
 func (r consensusResolver) NextEpochData() epochResolver            { return epochResolver{"next"} }
+
+// since is the slot since the last hard fork.
+func (r consensusResolver) since() uint32 { return r.b.slot - r.d.network.base }
 
 type epochResolver struct{ name string }
 
@@ -89,7 +91,7 @@ func (r epochLedgerResolver) TotalCurrency() text { return totalCurrency }
 
 type transactionsResolver blockResolver
 
-func (r transactionsResolver) Coinbase() text { return coinbase }
+func (r transactionsResolver) Coinbase() text { return r.d.network.config.Era.coinbase() }
 
 func (r transactionsResolver) UserCommands() []paymentResolver {
 	out := []paymentResolver{}
@@ -235,7 +237,7 @@ func (d *Node) resolveAccount(key string, token text) *accountResolver {
 	if a == nil {
 		return nil
 	}
-	return &accountResolver{text(key), token, a, d.inferredNonce(full, a), d.tip(), d.network.config.StateFields}
+	return &accountResolver{text(key), token, a, d.inferredNonce(full, a), d.tip(), d.network.config.Era}
 }
 
 type accountResolver struct {
@@ -243,7 +245,7 @@ type accountResolver struct {
 	a          *account
 	inferred   uint32
 	tip        *block
-	fields     int
+	era        Era
 }
 
 func (r *accountResolver) PublicKey() text          { return r.key }
@@ -255,7 +257,7 @@ func (r *accountResolver) Balance() balanceResolver { return balanceResolver{r} 
 func (r *accountResolver) TokenSymbol() *string     { return &r.a.tokenSymbol }
 func (r *accountResolver) Timing() timingResolver   { return timingResolver{r.a.locked} }
 func (r *accountResolver) Permissions() *permissionsResolver {
-	return &permissionsResolver{r.a.permissions}
+	return &permissionsResolver{r.a.permissions, r.era}
 }
 func (r *accountResolver) Delegate() *text                   { return &r.key }
 func (r *accountResolver) DelegateAccount() *accountResolver { return r }
@@ -270,7 +272,7 @@ func (r *accountResolver) ZkappState() *[]text {
 	if r.a.zkapp == nil {
 		return nil
 	}
-	out := make([]text, r.fields)
+	out := make([]text, r.era.Fields())
 	for i := range out {
 		out[i] = text(r.a.field(i))
 	}
@@ -337,7 +339,10 @@ func (t timingResolver) VestingPeriod() *text         { return t.of(1) }
 func (t timingResolver) VestingIncrement() *text      { return t.of(0) }
 
 // permissionsResolver answers what an update has set, else a new account's.
-type permissionsResolver struct{ given map[string]any }
+type permissionsResolver struct {
+	given map[string]any
+	era   Era
+}
 
 func (r *permissionsResolver) of(name, otherwise string) text {
 	if v, ok := r.given[name].(string); ok {
@@ -360,10 +365,10 @@ func (r *permissionsResolver) SetVotingFor() text    { return r.of("setVotingFor
 func (r *permissionsResolver) SetTiming() text       { return r.of("setTiming", "Signature") }
 func (r *permissionsResolver) SetVerificationKey() keyPermission {
 	m, _ := r.given["setVerificationKey"].(map[string]any)
-	return keyPermission{permissionsResolver{m}}
+	return keyPermission{permissionsResolver{m, r.era}}
 }
 
 type keyPermission struct{ r permissionsResolver }
 
 func (k keyPermission) Auth() text         { return k.r.of("auth", "Signature") }
-func (k keyPermission) TxnVersion() string { return string(k.r.of("txnVersion", "3")) }
+func (k keyPermission) TxnVersion() string { return string(k.r.of("txnVersion", k.r.era.version())) }

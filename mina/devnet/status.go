@@ -65,13 +65,13 @@ type genesisConstants struct {
 }
 
 func (r *root) GenesisConstants() genesisConstants {
-	return genesisConstants{decimal(r.d.network.config.CreationFee), coinbase, r.d.genesisTime()}
+	return genesisConstants{decimal(r.d.network.config.CreationFee), r.d.network.config.Era.coinbase(), r.d.genesisTime()}
 }
 
 func (r *root) GenesisBlock() blockResolver {
 	d, unlock := r.lock()
 	defer unlock()
-	return blockResolver{d, d.chain[0]}
+	return blockResolver{d, d.network.first}
 }
 
 type daemonStatus struct {
@@ -111,10 +111,10 @@ type metrics struct {
 }
 
 func (d *Node) consensusTime(slot uint32) consensusTime {
-	start := d.network.config.Genesis.Add(time.Duration(slot) * d.network.config.SlotTime)
+	start, since := d.network.begins(slot), slot-d.network.base
 	ms := func(t time.Time) string { return fmt.Sprint(t.UnixMilli()) }
 	return consensusTime{
-		decimal(slot / slotsPerEpoch), decimal(slot % slotsPerEpoch), decimal(slot),
+		decimal(since / slotsPerEpoch), decimal(since % slotsPerEpoch), decimal(slot),
 		ms(start), ms(start.Add(d.network.config.SlotTime)),
 	}
 }

@@ -28,8 +28,8 @@ func (n *Network) Reorg(r Reorg) error {
 	defer n.mu.Unlock()
 	n.gossip()
 	old := slices.Clone(n.core.chain)
-	if r.Depth < 1 || r.Depth >= len(old) {
-		return fmt.Errorf("reorg of depth %d with %d blocks after genesis", r.Depth, len(old)-1)
+	if after := len(old) - int(n.first.height); r.Depth < 1 || r.Depth > after {
+		return fmt.Errorf("reorg of depth %d with %d blocks after genesis", r.Depth, after)
 	}
 	var include []*command
 	for _, hash := range r.Include {

@@ -25,6 +25,7 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina"
+	"mina-sequencer/mina/devnet"
 )
 
 func main() {
@@ -47,6 +48,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 	state := flags.Bool("state", false, "make transactions that depend on the zkApp's state; needs --node")
 	proveTime := flags.Duration("prove-time", 0, "how long a proof takes")
 	seed := flags.Uint64("seed", uint64(os.Getpid()), "distinguishes the proofs of workers with one account")
+	era := flags.String("era", string(devnet.Mesa), "what it makes: transactions of mesa, or of berkeley")
 	before := flags.Bool("exit-before-send", false, "exit 1 at the first call that makes a transaction, before anything is done")
 	after := flags.Bool("exit-after-send", false, "exit 1 at that call, when all is done but its answer")
 	if err := flags.Parse(args); err != nil {
@@ -60,12 +62,15 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 	if err != nil || token == "" && !net.ParseIP(host).IsLoopback() {
 		return errors.New("--addr wants host:port, without WORKER_TOKEN with a loopback IP")
 	}
+	if *era != string(devnet.Mesa) && *era != string(devnet.Berkeley) {
+		return errors.New("--era is mesa or berkeley")
+	}
 	if (*legacy || *state) && *node == "" {
 		return errors.New("--legacy and --state want --node")
 	}
 	o := devworker.Options{
 		Legacy: *legacy, ProveTime: *proveTime, Token: token, Seed: *seed,
-		Network: "mina:testnet", Exit: func() { os.Exit(1) },
+		Network: "mina:testnet", Era: devnet.Era(*era), Exit: func() { os.Exit(1) },
 	}
 	o.Payer = devworker.PayerFrom(*node, nil)
 	if *legacy {

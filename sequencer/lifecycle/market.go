@@ -12,7 +12,9 @@ import (
 // weight, which is one and one more for each account update. With ours among them a fee
 // of 0.1 MINA on sixteen updates stands where 0.018 stands on two.
 
-// BlockTakes is how many zkApp commands a block takes.
+// BlockTakes is how many zkApp commands a block takes, where Policy.BlockZkapps does not say.
+// Mina: since 2026 a limit that block producers set themselves, lowered for a while; 128 is what
+// the protocol allows.
 const BlockTakes = 12
 
 // MaxFeeTarget is the most blocks that a fee by the market may be told to aim at.
@@ -44,15 +46,16 @@ type Look struct {
 	Ranks []uint64
 }
 
-// NewLook ranks what others offer. It keeps none of the offers.
-func NewLook(at time.Time, size int, offers []Offer) Look {
+// NewLook ranks what others offer for blocks that take so many. It keeps none of the offers.
+func NewLook(at time.Time, size int, offers []Offer, takes int) Look {
 	pays := make([]uint64, len(offers))
 	for i, o := range offers {
 		pays[i] = o.Fee / uint64(max(o.Weight, 1))
 	}
 	slices.SortFunc(pays, func(a, b uint64) int { return cmp.Compare(b, a) })
 	l := Look{At: at, Size: size}
-	for place := BlockTakes / 2; place <= len(pays) && len(l.Ranks) < MaxFeeTarget; place += BlockTakes / 2 {
+	half := max(takes/2, 1)
+	for place := half; place <= len(pays) && len(l.Ranks) < MaxFeeTarget; place += half {
 		l.Ranks = append(l.Ranks, pays[place-1])
 	}
 	return l

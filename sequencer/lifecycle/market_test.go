@@ -31,11 +31,16 @@ func TestNewLook(t *testing.T) {
 		"by weight":        {append(offers(11, 1), Offer{Fee: 50, Weight: 100}), []uint64{6, 0}},
 		"weighing nothing": {append(offers(5, 1), Offer{Fee: 9}), []uint64{1}},
 	} {
-		if l := NewLook(now, 99, c.offers); fmt.Sprint(l.Ranks) != fmt.Sprint(c.want) || l.At != now || l.Size != 99 {
+		if l := NewLook(now, 99, c.offers, BlockTakes); fmt.Sprint(l.Ranks) != fmt.Sprint(c.want) || l.At != now || l.Size != 99 {
 			t.Errorf("%s: %+v, want %v", name, l, c.want)
 		}
 	}
-	if l := NewLook(now, 3000, offers(3000, 2)); len(l.Ranks) != MaxFeeTarget || l.Ranks[MaxFeeTarget-1] != 2881 {
+	for takes, want := range map[int]string{24: "[29 17 5]", 1: fmt.Sprint(NewLook(now, 40, offers(40, 2), 2).Ranks)} {
+		if l := NewLook(now, 40, offers(40, 2), takes); fmt.Sprint(l.Ranks) != want {
+			t.Errorf("blocks of %d: %v, want %s", takes, l.Ranks, want)
+		}
+	}
+	if l := NewLook(now, 3000, offers(3000, 2), BlockTakes); len(l.Ranks) != MaxFeeTarget || l.Ranks[MaxFeeTarget-1] != 2881 {
 		t.Errorf("of 3,000: %v", l.Ranks)
 	}
 }

@@ -244,6 +244,10 @@ func (v *View) away(e Error, least time.Duration) Step {
 	if least != 0 {
 		rest, hold = least, v.Policy.grown(least, v.Txn.Deferred)
 	}
+	if e.Code == string(WrongNetwork) { // by what it has made: that was an attempt
+		u := v.with(func(t *Transaction) { t.Last().blame(CauseLost, &e) })
+		return u.deferred(deferral{e, WrongNetwork, rest, "", 0})
+	}
 	return v.deferred(deferral{e, Rested, rest, "", hold})
 }
 

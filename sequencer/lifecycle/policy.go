@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -24,6 +25,7 @@ type Policy struct {
 	FeeAuto         bool
 	FeeMin          uint64
 	FeeTarget       int
+	BlockZkapps     int // zkApp commands that a block takes; 0 for BlockTakes
 	FeeBump         float64
 	BumpOnPrice     bool   // else each counted retry raises a constant fee
 	BumpAfter       uint32 // slots in the pool
@@ -49,6 +51,9 @@ type Policy struct {
 
 // LeastFee is what a node takes for a command at least, in nanomina. Mina: minimum_user_command_fee.
 const LeastFee = 1_000_000
+
+// BlockLimit is how many zkApp commands a block takes.
+func (p *Policy) BlockLimit() int { return cmp.Or(p.BlockZkapps, BlockTakes) }
 
 // Raised is the fee that follows fee: higher by the factor, up to the cap.
 func (p *Policy) Raised(fee uint64) uint64 {

@@ -314,13 +314,17 @@ func (c *checker) depths(v *View, s *Step) {
 	gone := g.Fate == FateFailed || g.Fate == FateDisplaced || g.Fate == FateExpired
 	settled := gone && g.Agreed && g.Depth >= v.Policy.SettleDepth
 	landed := g.Fate == FateIncluded && g.Agreed && g.Depth >= v.Policy.Confirmations
+	final := landed && g.Depth >= v.Policy.Finality
+	if in := b.Attempt(b.Landed); g.Passed && in != nil { // no node holds its block any more
+		final = int(v.Tip.Height)-int(in.Height)+1 >= v.Policy.Finality
+	}
 	switch {
 	case s.Aside.Person: // has the last word
 	case b.Ending == PhaseDone && a.Reopened && b.Landed == 0 && a.Landed > 0 && b.Attempt(a.Landed).State == Included:
 		// It was DONE by that before, and is looked for again.
 	case a.Landed != 0 && (b.Landed == 0 || b.Reopened && !a.Reopened) && !landed:
 		c.wrong(v, s, "DONE, and not confirmed")
-	case a.Landed != 0 && !a.FinalAt.IsZero() && b.FinalAt.IsZero() && (!landed || g.Depth < v.Policy.Finality):
+	case a.Landed != 0 && !a.FinalAt.IsZero() && b.FinalAt.IsZero() && !final:
 		c.wrong(v, s, "final before FINALITY")
 	}
 	for i := range b.Attempts {

@@ -161,10 +161,22 @@ func doneRows() []row {
 	}
 	kept := knows(func(l *Local) { l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("bytes")} })
 	lost := func(ago time.Duration) change { return knows(func(l *Local) { l.LostAt = clock.Add(-ago) }) }
+	passed := func(v *View) { v.Sighting, v.Tip.NoArchive = Sighting{Fate: FateUnknown, Passed: true}, true }
+	archive := func(v *View) { v.Tip.NoArchive = false }
+	fork := func(slot uint32) change { return func(v *View) { v.Tip.First = slot } }
+	tip := func(height uint32) change { return func(v *View) { v.Tip.Height = height } }
 	orphaned := "orphaned; DONE, FREE; 1 included 7@100; landed 1; reopened; event ORPHANED"
 	return []row{
 		{"DONE: its block is orphaned, it can still land", []sample{
 			{"watched until FINALITY", done(), decides(sees(FateIncluded, 7)), "finality"},
+			{"its block is no longer held, and not deep enough", done(), decides(passed, tip(196)), "finality; look in 3m0s"},
+			{"by its height it is", done(), decides(passed, tip(197)),
+				"final; DONE, FREE; 1 included 7@100; landed 1; event FINAL; drop bytes"},
+			{"the archive may tell", done(), decides(passed, archive), "finality"},
+			{"it was before the hard fork, whatever an archive tells", done(), decides(passed, archive, fork(345)),
+				"final; DONE, FREE; 1 included 7@100; landed 1; event FINAL; drop bytes"},
+			{"it may have been after that", done(), decides(passed, archive, fork(344)), "finality"},
+			{"nobody knows which block", txn(PhaseDone, try(Included, over), landedBy(1)), decides(passed), "finality"},
 			{"final", done(), decides(sees(FateIncluded, 8)),
 				"final; DONE, FREE; 1 included 7@100; landed 1; event FINAL; drop bytes"},
 			{"final by another attempt, which a reorganisation had land instead",

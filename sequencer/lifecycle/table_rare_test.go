@@ -131,6 +131,9 @@ func rareAnswerRows() []row {
 			{"busy once more: the queue is held longer", txn(PhaseDispatching, try(Planned), deferrals(2)),
 				learns(fault(answer(Prove, 1), FaultBusy, "503")),
 				"deferred; WAITING, FREE; deferred 3; error 503; rest RESTED 1s; hold queue 4s"},
+			{"what it made is of another era: another sender may make it at once", txn(PhaseDispatching, try(Planned)),
+				learns(fault(answer(Prove, 1), FaultOutOfOrder, string(WrongNetwork))),
+				"deferred; WAITING, FREE; 1 dropped 7@100; deferred 1; error WRONG_NETWORK; rest WRONG_NETWORK 30s"},
 			{"its worker signs for another network, something open", txn(PhaseDispatching, try(Unknown)),
 				learns(HealthTold{Why: WrongNetwork}, asked(good())),
 				"deferred; RETRY, DELAY; 1 unknown 7@100; " +

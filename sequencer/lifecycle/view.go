@@ -45,6 +45,7 @@ type Tip struct {
 	// For explanations: where what the nodes no longer hold is looked for, and why it
 	// cannot be.
 	NoArchive   bool
+	First       uint32 // the slot in which the running network began, by the last hard fork
 	ArchiveLost string
 }
 

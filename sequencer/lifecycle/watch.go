@@ -267,6 +267,9 @@ func (v *View) done() Step {
 	if t.Reopened {
 		return v.reopened()
 	}
+	if a := t.Attempt(t.Landed); g.Passed && a != nil && a.StateHash != "" && v.untold(a) {
+		return v.cut(a)
+	}
 	gone := false
 	switch g.Fate {
 	case FateIncluded:
@@ -287,6 +290,23 @@ func (v *View) done() Step {
 	s.Txn.Reopened = true
 	s.Aside.Code = CodeOrphaned
 	return s
+}
+
+// untold reports whether nobody will tell any more what became of a: there is no archive to ask, or
+// it lies before the hard fork that the chain began with.
+func (v *View) untold(a *Attempt) bool {
+	return v.Tip.NoArchive || a.ValidUntil > 0 && a.ValidUntil < v.Tip.First
+}
+
+// cut: the nodes hold no blocks any more from where a took effect. How deep that is its height tells.
+func (v *View) cut(a *Attempt) Step {
+	u := *v
+	u.Sighting = Sighting{Fate: FateIncluded, Hash: a.KnownHash(), Nonce: a.Nonce, Height: a.Height, StateHash: a.StateHash}
+	if depth := int(v.Tip.Height) - int(a.Height) + 1; depth >= v.Policy.Finality {
+		u.Sighting.Depth = depth
+		return u.finalise()
+	}
+	return v.waitUntil(v.Clock.Add(max(v.Tip.SlotTime, time.Second)), ReasonFinality)
 }
 
 // reopened: DONE, and its block is gone.

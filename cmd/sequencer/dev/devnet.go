@@ -30,6 +30,7 @@ type devnetFlags struct {
 	fill     float64
 	k        int
 	zkapps   int
+	era      string
 	seed     uint64
 	network  string
 	accounts []string
@@ -45,9 +46,15 @@ func NodesCommand(a *command.App) *cobra.Command {
 		Short: "Run simulated Mina nodes",
 		Long: `Runs simulated Mina nodes until interrupted: GraphQL as a daemon has it, with a
 pool, a ledger, blocks and reorgs, but without proofs. Node 2 listens on the port
-after node 1's, and so on. Without --accounts every public key has an account.`,
+after node 1's, and so on. Without --accounts every public key has an account.
+It takes what o1js 3 and mina-signer 4 make, with 32 state fields, as Mina does
+since the Mesa fork of 2026-09; with --era berkeley what o1js 2 and mina-signer 3
+make, with 8.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("max-zkapps") {
+				f.zkapps = devnet.Era(f.era).Zkapps()
+			}
 			if fund != "" {
 				var err error
 				if f.fund, err = mina.FeeFromMina(fund); err != nil {
@@ -64,7 +71,9 @@ after node 1's, and so on. Without --accounts every public key has an account.`,
 	flags.DurationVar(&f.slot, "slot", devnet.DefaultSlotTime, "length of a slot")
 	flags.Float64Var(&f.fill, "fill", devnet.DefaultFillRate, "share of the slots that have a block")
 	flags.IntVar(&f.k, "k", devnet.DefaultK, "blocks that a node remembers")
-	flags.IntVar(&f.zkapps, "max-zkapps", devnet.DefaultMaxZkapps, "the most zkApp commands of one block; -1: no limit")
+	flags.IntVar(&f.zkapps, "max-zkapps", devnet.DefaultMaxZkapps,
+		"the most zkApp commands of one block (with --era berkeley 24 by default); -1: no limit")
+	flags.StringVar(&f.era, "era", string(devnet.Mesa), "what commands look like: mesa or berkeley")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the dice that decide which slots have a block")
 	flags.StringVar(&f.network, "network", "testnet", "network id, without mina:")
 	flags.StringSliceVar(&f.accounts, "accounts", nil, "public keys that have an account, and no others")
@@ -92,6 +101,7 @@ func runDevnet(ctx context.Context, a *command.App, f devnetFlags) error {
 	}
 	config := devnet.Config{
 		Nodes: f.nodes, SlotTime: f.slot, FillRate: f.fill, K: f.k, MaxZkapps: f.zkapps, Seed: f.seed, NetworkID: f.network,
+		Era:     devnet.Era(f.era),
 		FundAll: len(f.accounts) == 0, Accounts: map[string]devnet.Account{}, Log: serve.NewLogger(a.Stderr, settings.Log{}),
 	}
 	for _, key := range f.accounts {
@@ -125,13 +135,13 @@ func runDevnet(ctx context.Context, a *command.App, f devnetFlags) error {
 		}
 		urls += "http://" + l.Addr().String() + "/graphql"
 	}
-	fmt.Fprintf(a.Stdout, `%d simulated node(s), one slot every %s
+	fmt.Fprintf(a.Stdout, `%d simulated node(s), one slot every %s, transactions of %s
   GraphQL   %s
   archive   http://%s/archive
   control   http://%s/control/state
 use it with
   SEQUENCER_MINA_URL=%s sequencer serve
-`, len(listeners), f.slot, urls, listeners[0].Addr(), listeners[0].Addr(), urls)
+`, len(listeners), f.slot, f.era, urls, listeners[0].Addr(), listeners[0].Addr(), urls)
 
 	return simulate(ctx, listeners, func(i int) http.Handler { return network.Node(i) }, network.Run)
 }

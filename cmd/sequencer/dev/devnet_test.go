@@ -85,7 +85,7 @@ func TestDevnetRefuses(t *testing.T) {
 	for _, args := range []string{
 		"--addr 0.0.0.0:0", "--addr :3085", "--addr localhost", "--addr 127.0.0.1:99999", "--nodes -1 --addr 127.0.0.1:0", "--fill 0",
 		"--fill 2", "--slot 1us", "--accounts B62qx", "--fund much", "--k -1",
-		"--max-zkapps 0", "--max-zkapps -2",
+		"--max-zkapps 0", "--max-zkapps -2", "--era vesta",
 	} {
 		var stdout, stderr bytes.Buffer
 		if code := runDev(t.Context(), append([]string{"devnet"}, strings.Fields(args)...), &stdout, &stderr); code != command.ExitUsage {

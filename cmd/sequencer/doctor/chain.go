@@ -51,6 +51,7 @@ func (d *doctor) chain(ctx context.Context) *chainLook {
 		d.ok("QUORUM", "SEQUENCER_MINA_URL", quorum)
 	}
 	d.agreement(ctx, nodes)
+	d.blocks(ctx, fit)
 	var all sync.WaitGroup
 	for i, u := range d.cfg.Mina.URLs {
 		all.Go(func() { d.nodeClock(ctx, u, nodes[i].Name()) })
@@ -120,6 +121,40 @@ func (d *doctor) lost(why error) (name string) {
 		d.problem("NODE", name, text, "see its log")
 	}
 	return name
+}
+
+// blocksRead is how many of the last blocks are read to see what they hold.
+const blocksRead = 10
+
+// blocks looks whether the last blocks of one node hold more than fees by the market reckon with.
+func (d *doctor) blocks(ctx context.Context, nodes []*mina.Node) {
+	policy := d.cfg.Policy()
+	if !policy.FeeAuto {
+		return
+	}
+	for _, n := range nodes {
+		chain, err := n.BestChain(ctx, blocksRead)
+		if err != nil {
+			continue // why is said elsewhere
+		}
+		hashes := make([]string, len(chain))
+		for i, h := range chain {
+			hashes[i] = h.StateHash
+		}
+		blocks, err := n.Blocks(ctx, hashes...)
+		if err != nil {
+			continue
+		}
+		most := 0
+		for i := range blocks {
+			most = max(most, blocks[i].Zkapps())
+		}
+		if most > policy.BlockLimit() {
+			d.warn("BLOCK_ZKAPPS", n.Name(), fmt.Sprintf("a block holds %d zkApp commands, and fees by the market reckon with %d: "+
+				"they are higher than they need be", most, policy.BlockLimit()), fmt.Sprint("set SEQUENCER_BLOCK_ZKAPPS to ", most))
+		}
+		return
+	}
 }
 
 // agreementDepth is how far below the lowest tip the nodes must have one block: a

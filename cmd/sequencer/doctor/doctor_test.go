@@ -24,6 +24,7 @@ import (
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/ledger/devledger"
+	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
@@ -106,6 +107,22 @@ func (c *clinic) ledger() string {
 	}
 	c.Cleanup(ledger.Close)
 	return c.serve(ledger)
+}
+
+// fill makes a block with so many zkApp commands.
+func (c *clinic) fill(count int) {
+	c.Helper()
+	node := mina.NewNode(strings.Split(c.env["SEQUENCER_MINA_URL"], ",")[0], mina.NodeOptions{})
+	for i := range count {
+		command, err := devnet.Build(devnet.Plan{Payer: devnet.Key(uint64(100 + i)), Fee: 1e9})
+		if err != nil {
+			c.Fatal(err)
+		}
+		if _, err := node.Send(c.Context(), command); err != nil {
+			c.Fatal(err)
+		}
+	}
+	c.network.MakeBlock()
 }
 
 func (c *clinic) faults(f devnet.Faults) {
@@ -244,6 +261,19 @@ func TestDoctor(t *testing.T) {
 		{"a worker is away", func(c *clinic) { c.env["SEQUENCER_SENDERS"] = devnet.Key(1) + "=http://127.0.0.1:1" }, nil, []string{"problem WORKER_AWAY"}},
 		{"a worker of another account", func(c *clinic) { c.worker.Account = devnet.Key(9) }, nil, []string{"problem WRONG_ACCOUNT"}},
 		{"a worker of another network", func(c *clinic) { c.worker.Network = "mainnet" }, nil, []string{"problem WRONG_NETWORK"}},
+		{"blocks that hold more than fees reckon with", func(c *clinic) {
+			c.env["SEQUENCER_FEE"], c.config.MaxZkapps = "auto", 24
+		}, func(c *clinic) { c.fill(13) }, []string{"warning BLOCK_ZKAPPS"}},
+		{"the same, as it is set", func(c *clinic) {
+			c.env["SEQUENCER_FEE"], c.env["SEQUENCER_BLOCK_ZKAPPS"], c.config.MaxZkapps = "auto", "13", 24
+		}, func(c *clinic) { c.fill(13) }, nil},
+		{"a worker of an o1js that Mesa refuses", slotAndO1js(90*time.Second, "2.15.0"), nil, []string{"problem WRONG_NETWORK"}},
+		{"a worker of an o1js that Berkeley refuses", slotAndO1js(180*time.Second, "3.1.0"), nil, []string{"problem WRONG_NETWORK"}},
+		{"an old worker, and slots of its own", slotAndO1js(20*time.Second, "2.15.0"), nil, nil},
+		{"an old worker, and a network of its own", func(c *clinic) {
+			slotAndO1js(90*time.Second, "2.15.0")(c)
+			c.config.K = 30
+		}, nil, nil},
 		{"a worker of an o1js before the audit", slotAndO1js(90*time.Second, "3.0.9"), nil, []string{"warning WORKER_O1JS"}},
 		{"a worker of an o1js to come", slotAndO1js(90*time.Second, "3.1.0-rc.1"), nil, []string{"warning WORKER_O1JS"}},
 		{"a worker of an o1js since the audit", slotAndO1js(90*time.Second, "3.1.0"), nil, nil},

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/mod/semver"
 
@@ -93,11 +92,11 @@ func (d *doctor) worker(ctx context.Context, workers *dispatcher.Client, s setti
 		return
 	}
 	health, err := workers.Health(ctx, dispatcher.Worker{AccountID: s.AccountID, URL: s.WorkerURL})
-	if why, message := sequencer.Strange(health, err, chain.NetworkID, chain.SlotTime); why != "" {
+	if why, message := sequencer.Strange(health, err, chain.NetworkID, chain.Era); why != "" {
 		types.add(nil)
 		do := "give the sender the worker that holds its key, or the worker the right key"
 		if why == lifecycle.WrongNetwork {
-			do = "start the worker for the network of SEQUENCER_MINA_URL, or name nodes of its network"
+			do = "start the worker for the network of SEQUENCER_MINA_URL with the o1js that it needs, or name nodes of its network"
 		}
 		d.problem(string(why), s.AccountID, message, do)
 		return
@@ -119,20 +118,17 @@ func (d *doctor) worker(ctx context.Context, workers *dispatcher.Client, s setti
 		d.ok("WORKER", s.AccountID, s.WorkerURL+" holds its key, proves and signs"+terminal.Prefixed(", o1js ", health.O1js))
 	}
 	version := "v" + health.O1js
-	if chain.SlotTime == mesaSlot && semver.IsValid(version) && semver.Compare(version, safeO1js) < 0 {
+	if chain.Era == mina.Mesa && semver.IsValid(version) && semver.Compare(version, safeO1js) < 0 {
 		d.warn("WORKER_O1JS", s.AccountID,
-			fmt.Sprintf("%s has o1js %.20s, which an audit found unsafe on Mesa", s.WorkerURL, health.O1js),
+			fmt.Sprintf("%s has o1js %.20s, which is unsafe on Mesa: so an audit found", s.WorkerURL, health.O1js),
 			"take o1js 3.1.0 or later, and deploy the contracts with their new verification keys")
 	}
 }
 
-// Only slots tell which network is on Mesa: they take 90 s since that fork. The
-// audit of o1js in 2026-09 found, for Mesa, account updates that vanish, token ids
-// that nothing constrains, and field checks that can be gone round.
-const (
-	mesaSlot = 90 * time.Second
-	safeO1js = "v3.1.0"
-)
+// safeO1js is the first that is: the audit of o1js in 2026-09 found, for Mesa, account
+// updates that vanish, token ids that nothing constrains, and field checks that can be
+// gone round.
+const safeO1js = "v3.1.0"
 
 // sick says why a worker did not tell its health.
 func (d *doctor) sick(s settings.Sender, err error) {

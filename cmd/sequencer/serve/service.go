@@ -132,7 +132,7 @@ func New(p Options) (*Service, error) {
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins, Loopback: !cfg.HTTP.Insecure,
 		Recovering: s.sequencer.Recovering, Chain: s.chainShown, Ledgers: s.ledgersShown, Fees: s.sequencer.Fees, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
-		Width: cfg.Types.Width, Hosts: hosts(cfg),
+		Width: cfg.Types.Width, Hosts: hosts(cfg), BlockZkapps: cfg.Fee.BlockZkapps,
 	})
 	return s, nil
 }

@@ -28,6 +28,7 @@ func TestWiring(t *testing.T) {
 		"SEQUENCER_MAX_WAITING": "21", "SEQUENCER_MAX_WAITING_TOTAL": "22", "SEQUENCER_BALANCE_INTERVAL": "23s",
 		"SEQUENCER_MIN_BALANCE": "0.024", "SEQUENCER_FEE_LIMIT": "0.025", "SEQUENCER_FEE_LIMIT_SENDER": "0.026",
 		"SEQUENCER_FEE_LIMIT_QUEUE": "0.027", "SEQUENCER_FEE_LIMIT_KEY": "0.028", "SEQUENCER_FEE_MIN": "0.011", "SEQUENCER_FEE_TARGET": "3",
+		"SEQUENCER_BLOCK_ZKAPPS":     "25",
 		"SEQUENCER_SHUTDOWN_TIMEOUT": "27s", "SEQUENCER_BODY_LIMIT": "28KiB", "SEQUENCER_BATCH_LIMIT": "30KiB",
 		"SEQUENCER_RETENTION_FAILED": "31s", "SEQUENCER_LEDGER_PATIENCE": "32s", "SEQUENCER_WIDTH": "24",
 		"SEQUENCER_FEE_BUMP_ON": "price",
@@ -39,7 +40,7 @@ func TestWiring(t *testing.T) {
 		Confirmations: 9, SettleDepth: 10, Finality: 11, Fee: 12_000_000, FeeMax: 13_000_000, FeeBump: 1.5, BumpAfter: 15,
 		ValidSlots: 16, ClaimTTL: 17 * time.Second, ClaimLimit: 18, Retention: 19 * time.Second,
 		BalanceInterval: 23 * time.Second, MinBalance: 24_000_000, FeeLimit: 25_000_000, FeeLimitSender: 26_000_000,
-		FeeLimitQueue: 27_000_000, FeeLimitKey: 28_000_000, FeeMin: 11_000_000, FeeTarget: 3,
+		FeeLimitQueue: 27_000_000, FeeLimitKey: 28_000_000, FeeMin: 11_000_000, FeeTarget: 3, BlockZkapps: 25,
 		ShutdownTimeout: 27 * time.Second, RetentionFailed: 31 * time.Second, LedgerPatience: 32 * time.Second,
 		Width: lifecycle.MostWidth, SendGap: 5 * time.Second, UnresolvedLimit: 8, BumpOnPrice: true,
 	}

@@ -83,6 +83,7 @@ SEQUENCER_FINALITY=15
 SEQUENCER_FEE=0.1
 SEQUENCER_FEE_MIN=0.01
 SEQUENCER_FEE_TARGET=2
+SEQUENCER_BLOCK_ZKAPPS=12
 SEQUENCER_FEE_BUMP=1.5
 SEQUENCER_FEE_BUMP_ON=retry
 SEQUENCER_FEE_MAX=5
@@ -217,6 +218,7 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_FEE_MAX":            {"x", "0"},
 		"SEQUENCER_FEE_MIN":            {"x", "-1", "0", "5.1 SEQUENCER_FEE=auto"},
 		"SEQUENCER_FEE_TARGET":         {"x", "0", "21"},
+		"SEQUENCER_BLOCK_ZKAPPS":       {"x", "0", "129"},
 		"SEQUENCER_FEE_LIMIT_SENDER":   {"x", "-1", "4.9", "0.09 SEQUENCER_FEE_MAX=0.1"},
 		"SEQUENCER_FEE_LIMIT":          {"x", "-1", "4.9"},
 		"SEQUENCER_FEE_LIMIT_QUEUE":    {"x", "-1", "4.9"},

@@ -12,6 +12,7 @@ type feeConfig struct {
 	First       firstFee `env:"SEQUENCER_FEE,default=0.1" wants:"MINA, from 0.000000001 to SEQUENCER_FEE_MAX, or auto" means:"The first attempt's fee, in MINA; auto: by what others pay, see fees.md"`
 	Min         minaFee  `env:"SEQUENCER_FEE_MIN,default=0.01" wants:"MINA, above 0 and with SEQUENCER_FEE=auto at most SEQUENCER_FEE_MAX" means:"The least that auto pays, in MINA"`
 	Target      int      `env:"SEQUENCER_FEE_TARGET,default=2" min:"1" max:"20" wants:"a number of blocks from 1 to 20" means:"Blocks within which auto wants a transaction included"`
+	BlockZkapps int      `env:"SEQUENCER_BLOCK_ZKAPPS,default=12" min:"1" max:"128" wants:"a number from 1 to 128" means:"zkApp commands that a block takes, by which auto reckons: a limit that block producers share, and may change; a warning says if blocks show more"`
 	Bump        factor   `env:"SEQUENCER_FEE_BUMP,default=1.5" wants:"a decimal number above 1 and at most 100" means:"Factor of each retry and each bump"`
 	BumpOn      string   `env:"SEQUENCER_FEE_BUMP_ON,default=retry" wants:"retry or price" means:"What raises a constant fee: each retry that is counted; or only what shows that it was too low: a refusal for the fee, an attempt that expired, SEQUENCER_BUMP_AFTER"`
 	Max         minaFee  `env:"SEQUENCER_FEE_MAX,default=5" wants:"MINA, at least SEQUENCER_FEE" means:"The most a fee may become, in MINA"`

@@ -94,6 +94,9 @@ func NewWith(tb testing.TB, c devnet.Config, policy lifecycle.Policy) *World {
 	if c.SlotTime == 0 {
 		c.SlotTime = Slot
 	}
+	if c.K == 0 {
+		c.K = 289 // not Mina's: so nobody can tell its era, and workers may be of any
+	}
 	c.FundAll = true
 	network, err := devnet.New(c)
 	w.OK(err)

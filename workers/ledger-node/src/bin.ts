@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { startNode, type StartOptions } from './index.js';
 import { mina } from './formats.js';
+import { STATE_FIELDS } from './command.js';
 import { LIMITS, MAX_BLOCK_COMMANDS } from './limits.js';
 
 const NANOMINA = 1_000_000_000n;
@@ -96,6 +97,8 @@ async function main(options: StartOptions): Promise<void> {
   console.log(`GraphQL   ${urls.graphql}\nArchive   ${urls.archive}\nControl   ${urls.control}/state\n`);
   const pace = options.manual ? 'on demand' : `every ${node.slotTime / 1000} s`;
   console.log(`Blocks ${pace}, proofs ${options.proofs ? 'verified' : 'not verified'}, at height ${tip.height}.`);
+  const era = STATE_FIELDS === 8 ? 'Berkeley, as o1js makes them before 3.0' : 'Mesa, as o1js makes them from 3.0 on';
+  console.log(`It takes transactions of ${era}, with ${STATE_FIELDS} state fields.`);
   if (node.accounts.length > 0)
     console.log('\nFunded accounts. Their keys are known to everybody: use them here only.');
   for (const { publicKey, privateKey } of node.accounts) {

@@ -1,4 +1,4 @@
-import { Mina, type Types } from 'o1js';
+import { AccountUpdate as O1jsUpdate, Mina, type Types } from 'o1js';
 import { MINA_TOKEN } from './formats.js';
 import type { Limits } from './limits.js';
 import { Refusal } from './refusal.js';
@@ -24,6 +24,9 @@ export const NO_LIMIT = 0xffff_ffff;
 /** Nanomina. Mina: `minimum_user_command_fee`. */
 export const MIN_FEE = 1_000_000n;
 
+/** How many state fields an account has for the o1js beside the node: 8, and 32 from o1js 3 on. */
+export const STATE_FIELDS = O1jsUpdate.dummy().body.update.appState.length;
+
 /**
  * Reads a command from the JSON that o1js writes.
  * Throws an Error that names what cannot be decoded.
@@ -31,6 +34,7 @@ export const MIN_FEE = 1_000_000n;
 export async function readCommand(input: unknown): Promise<Command> {
   try {
     const zkapp = complete(input);
+    checkEra(zkapp);
     return parseCommand(zkapp, await Mina.Transaction.hash(JSON.stringify(zkapp)));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -48,6 +52,23 @@ function complete(input: unknown): ZkappCommand {
     authorization.signature ??= null;
   }
   return zkapp;
+}
+
+/** Refuses what the OCaml code of this o1js cannot read: a command from the other side of the Mesa fork. */
+function checkEra({ accountUpdates }: ZkappCommand): void {
+  for (const { update, preconditions } of accountUpdates.map(({ body }) => body)) {
+    for (const { length } of [update.appState, preconditions.account.state]) {
+      if (length === STATE_FIELDS) continue;
+      const [era, remedy] =
+        STATE_FIELDS === 8
+          ? ['Berkeley', 'make it with o1js 2 or mina-signer 3, or run the node beside o1js 3']
+          : ['Mesa', 'make it with o1js 3 or mina-signer 4, or run the node beside o1js 2'];
+      throw new Error(
+        `an account has ${STATE_FIELDS} state fields here and ${length} in this command. ` +
+          `The node's ledger is that of the o1js beside it, of ${era}: ${remedy}`,
+      );
+    }
+  }
 }
 
 /** Takes a command apart whose hash is known. Throws an Error that names what is no number. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { Bool, UInt32 } from 'o1js';
 import type { Block } from '../src/chain.js';
-import { readCommand, type ZkappCommand } from '../src/command.js';
+import { readCommand, STATE_FIELDS, type AccountUpdate, type ZkappCommand } from '../src/command.js';
 import { keyPairs } from '../src/genesis.js';
 import { LIMITS } from '../src/limits.js';
 import { LedgerNode, type NodeOptions } from '../src/node.js';
@@ -89,6 +89,25 @@ describe('a node refuses', () => {
       await assert.rejects(node.send(input), /^Error: Could not decode zkappCommand: ./);
     }
   });
+});
+
+test('a command from the other side of the Mesa fork is refused with the remedy', async (t) => {
+  const node = await open(t);
+  const good = plan(0);
+  const other = STATE_FIELDS === 8 ? 32 : 8;
+  const fields = Array.from({ length: other }, () => null);
+  for (const change of [
+    (body: AccountUpdate['body']) => (body.update.appState = fields),
+    (body: AccountUpdate['body']) => (body.preconditions.account.state = fields),
+  ]) {
+    const foreign = structuredClone(good);
+    change(foreign.accountUpdates[0]!.body);
+    await assert.rejects(
+      node.send(foreign),
+      new RegExp(`^Error: Could not decode zkappCommand: an account has ${STATE_FIELDS} state fields here and ${other} in`),
+    );
+  }
+  await node.send(good);
 });
 
 describe('what a command may hold', () => {
