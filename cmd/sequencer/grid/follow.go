@@ -36,8 +36,11 @@ func (m *mover) follow(ctx context.Context) error {
 		problem, answered := errors.AsType[*client.Error](err)
 		switch {
 		case errors.Is(err, client.NotFound):
-			m.say("the sequencer does not know %.16s… of service %q any more: look for it in its ledger; "+
-				"without claim_expires the row is handed over again", id, service)
+			if !m.lost[id] {
+				m.lost[id] = true
+				m.say("the sequencer does not know %.16s… of service %q any more: look for it in its ledger; "+
+					"without claim_expires the row is handed over again", id, service)
+			}
 			continue
 		case answered && !problem.Temporary():
 			m.say("not followed: %.16s… of service %q: %v", id, service, err)

@@ -38,8 +38,9 @@ type mover struct {
 	table *table
 	// Whether there are tables for the transactions of batches, and for their receipts; nil before it is known.
 	has   map[string]bool
-	waits string    // what was last said of services that wait,
-	told  time.Time // and when that was looked for
+	waits string          // what was last said of services that wait,
+	told  time.Time       // and when that was looked for
+	lost  map[string]bool // what the sequencer does not know, as far as that was said
 }
 
 // Run moves batches until ctx ends; then it returns nil. Any other error is of the database.
@@ -49,8 +50,11 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	m := &mover{Options: o, table: t}
-	return m.run(ctx)
+	return newMover(o, t).run(ctx)
+}
+
+func newMover(o Options, t *table) *mover {
+	return &mover{Options: o, table: t, lost: map[string]bool{}}
 }
 
 func (m *mover) run(ctx context.Context) error {

@@ -102,7 +102,7 @@ func (w *world) said() (pairs []string) {
 
 // TestRows moves the rows of a real database through a sequencer of two processes to simulated ledgers, by two
 // movers at once. The ledgers are busy, forget, refuse and take their time, each until the database has seen
-// the word for it: every word of Grid's is met, in the order of its strategy, and the tables are filled.
+// the word for it, and a process is killed with -9: every word of Grid's is met, in the order of its strategy, and the tables are filled.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	databases(t, func(t *testing.T, place string) {
@@ -143,7 +143,10 @@ func TestRows(t *testing.T) {
 				w.sawtooth.Fail(devledger.Fault{On: devledger.Status, Batch: second, Answer: devledger.Unknown, Times: -1})
 			}},
 			{"true Pending", w.sawtooth.MakeBlock},
-			{"false Unknown", w.sawtooth.Heal},
+			{"false Unknown", func() {
+				w.sawtooth.Heal()
+				w.ok(w.serves[0].Process.Kill()) // the other one takes over
+			}},
 		}
 		w.run("the rows", func(rows []row) string {
 			for len(stages) > 0 {
@@ -328,52 +331,56 @@ func moveUntilKilled(at string) {
 // has claimed; one that comes after it ends what it began, and each batch takes effect once, in its order.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	databases(t, func(t *testing.T, place string) {
-		if strings.Contains(place, "://") {
-			lane.All(t, "SQLite's half; what a killed mover leaves is the same for both")
-		}
-		w := newWorld(t, place, 10*time.Millisecond, 5*time.Millisecond)
-		const last = 26
-		for n := 1; n <= last; n++ {
-			for i := range 2 {
-				for _, service := range []string{"", devledger.DefaultService} {
-					w.insert(service, fmt.Sprint(services[service], n, ".", i), "set", 10_000-100*n-i)
-				}
-			}
-			w.ids[fmt.Sprint("cut", n)] = w.signer.Batch(fmt.Sprint("cut", n), "set").ID
-			w.insertList("", fmt.Sprint("cut", n), "0a05", 10_000-100*n)
-			cmd := exec.CommandContext(t.Context(), os.Args[0])
-			cmd.Env = append(os.Environ(), "GRID_TEST_KILL_AT="+strconv.Itoa(n), "GRID_TEST_DB="+place, "GRID_TEST_URL="+w.urls[n%2])
-			err := cmd.Run()
-			if status, is := cmd.ProcessState.Sys().(syscall.WaitStatus); !is || status.Signal() != syscall.SIGKILL {
-				t.Fatalf("step %d: it was not killed: %v", n, err)
-			}
-			w.run(fmt.Sprint("killed at step ", n), func(rows []row) string {
-				for _, r := range rows {
-					if done := r.text("dlt_status") == "Committed" || r.text("submission_error") == "INVALID_DATA"; !done || r.text("claim_expires") != "" {
-						return fmt.Sprint(r)
-					}
-				}
-				return ""
-			}, w.mover(place, w.urls[0]))
-		}
-		var cuts []string
-		for n := 1; n <= last; n++ {
-			cuts = append(cuts, fmt.Sprint("cut", n))
-		}
-		w.ok(w.db.exec(t.Context(), "UPDATE batches SET submitted = FALSE, dlt_status = NULL"))
-		w.inOrder(w.byRounds(), cuts...)
-		for _, effects := range [][]devledger.Effect{w.sawtooth.Effects(), w.splinter.Effects()} {
-			if len(effects) != 2*last {
-				t.Errorf("%d batches took effect, not %d", len(effects), 2*last)
-			}
-			for _, e := range effects {
-				if e.Times != 1 {
-					t.Errorf("batch %.16s took effect %d times", e.Batch, e.Times)
-				}
-			}
-		}
+	t.Run("SQLite", func(t *testing.T) { killed(t, filepath.Join(t.TempDir(), "grid.sqlite")) })
+	t.Run("PostgreSQL", func(t *testing.T) {
+		lane.All(t, "SQLite's half: what a killed mover leaves is the same for both")
+		killed(t, startPostgres(t))
 	})
+}
+
+func killed(t *testing.T, place string) {
+	t.Helper()
+	w := newWorld(t, place, 10*time.Millisecond, 5*time.Millisecond)
+	const last = 26
+	for n := 1; n <= last; n++ {
+		for i := range 2 {
+			for _, service := range []string{"", devledger.DefaultService} {
+				w.insert(service, fmt.Sprint(services[service], n, ".", i), "set", 10_000-100*n-i)
+			}
+		}
+		w.ids[fmt.Sprint("cut", n)] = w.signer.Batch(fmt.Sprint("cut", n), "set").ID
+		w.insertList("", fmt.Sprint("cut", n), "0a05", 10_000-100*n)
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), "GRID_TEST_KILL_AT="+strconv.Itoa(n), "GRID_TEST_DB="+place, "GRID_TEST_URL="+w.urls[n%2])
+		err := cmd.Run()
+		if status, is := cmd.ProcessState.Sys().(syscall.WaitStatus); !is || status.Signal() != syscall.SIGKILL {
+			t.Fatalf("step %d: it was not killed: %v", n, err)
+		}
+		w.run(fmt.Sprint("killed at step ", n), func(rows []row) string {
+			for _, r := range rows {
+				if done := r.text("dlt_status") == "Committed" || r.text("submission_error") == "INVALID_DATA"; !done || r.text("claim_expires") != "" {
+					return fmt.Sprint(r)
+				}
+			}
+			return ""
+		}, w.mover(place, w.urls[0]))
+	}
+	var cuts []string
+	for n := 1; n <= last; n++ {
+		cuts = append(cuts, fmt.Sprint("cut", n))
+	}
+	w.ok(w.db.exec(t.Context(), "UPDATE batches SET submitted = FALSE, dlt_status = NULL"))
+	w.inOrder(w.byRounds(), cuts...)
+	for _, effects := range [][]devledger.Effect{w.sawtooth.Effects(), w.splinter.Effects()} {
+		if len(effects) != 2*last {
+			t.Errorf("%d batches took effect, not %d", len(effects), 2*last)
+		}
+		for _, e := range effects {
+			if e.Times != 1 {
+				t.Errorf("batch %.16s took effect %d times", e.Batch, e.Times)
+			}
+		}
+	}
 }
 
 // TestClaims: who hands rows over are several, and none of another's; what they write fits the columns.

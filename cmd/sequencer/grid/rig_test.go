@@ -100,6 +100,7 @@ type world struct {
 	sawtooth *devledger.Sawtooth
 	splinter *devledger.Splinter
 	urls     []string // of the sequencer
+	serves   []*exec.Cmd
 	log      *lines
 	ids      map[string]string   // of batches, by name
 	made     map[string][]string // names, by service, as they were inserted
@@ -151,7 +152,7 @@ func newWorld(t *testing.T, place string, blockTime, proposalTime time.Duration)
 				t.Logf("a sequencer said\n%s", log)
 			}
 		})
-		w.urls = append(w.urls, serving(t, log))
+		w.urls, w.serves = append(w.urls, serving(t, log)), append(w.serves, cmd)
 	}
 	return w
 }
@@ -238,7 +239,7 @@ func (w *world) mover(place, url string, changes ...func(*Options)) *mover {
 	for _, change := range changes {
 		change(&o)
 	}
-	return &mover{Options: o, table: w.open(place)}
+	return newMover(o, w.open(place))
 }
 
 // run has movers work until met, at the latest for as long as patience lasts.
@@ -304,6 +305,6 @@ func plainMover(place, url string, h *http.Client) *mover {
 	if err != nil {
 		panic(err)
 	}
-	return &mover{table: t, Options: Options{Client: c, Database: place, Ledgers: services, Claim: time.Second, ClaimLimit: 5,
-		Every: 20 * time.Millisecond, Err: &lines{}}}
+	return newMover(Options{Client: c, Database: place, Ledgers: services, Claim: time.Second, ClaimLimit: 5,
+		Every: 20 * time.Millisecond, Err: &lines{}}, t)
 }
