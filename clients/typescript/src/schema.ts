@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 02e86ac065a80fe9303a4465ce530595f4143f0a69ddac8b13b62d4e788b1268
+// 8576acbd80d5b88a2b7394132dd62d68d1402a436a2f820b9200c4405c3bfa21
 
 export interface paths {
     "/api/v1/fees": {
@@ -572,7 +572,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Say what a batch is in Grid's words
+         * Say what a batch is to Hyperledger Grid
          * @description Of a transaction for a ledger that takes batches. The receipts of a committed one are asked of its ledger in each call.
          */
         get: operations["getLedgerBatch"];
