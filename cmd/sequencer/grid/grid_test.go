@@ -284,10 +284,16 @@ func TestReceiptsOnce(t *testing.T) {
 
 // TestMain is a mover that is killed, where the environment asks for one.
 func TestMain(m *testing.M) {
+	// Debian's psql is a script that looks for this one.
+	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin"); len(found) > 0 {
+		_ = os.Setenv("PATH", slices.Max(found)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	}
 	if steps := os.Getenv("GRID_TEST_KILL_AT"); steps != "" {
 		moveUntilKilled(steps)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	_ = os.RemoveAll(built.dir)
+	os.Exit(code)
 }
 
 // steps counts each question to the database and to the sequencer, and kills this process before one.

@@ -164,27 +164,27 @@ func (w *world) open(place string) *table {
 	return db
 }
 
-// sequencer is the program, built once.
-var sequencer = func() func(t *testing.T) string {
-	var once sync.Once
-	var path string
-	var problem error
-	return func(t *testing.T) string {
-		once.Do(func() {
-			dir, err := os.MkdirTemp("", "grid-test-") //nolint:usetesting // for all tests
-			if err != nil {
-				problem = err
-				return
-			}
-			path = filepath.Join(dir, "sequencer")
-			if out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "go", "build", "-o", path, "../").CombinedOutput(); err != nil {
-				problem = fmt.Errorf("%w: %s", err, out)
-			}
-		})
-		must(t)(problem)
-		return path
-	}
-}()
+// built is the program, built once.
+var built struct {
+	once    sync.Once
+	dir     string
+	problem error
+}
+
+func sequencer(t *testing.T) string {
+	t.Helper()
+	built.once.Do(func() {
+		if built.dir, built.problem = os.MkdirTemp("", "grid-test-"); built.problem != nil { //nolint:usetesting // for all tests
+			return
+		}
+		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "go", "build", "-o", filepath.Join(built.dir, "sequencer"), "../")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			built.problem = fmt.Errorf("%w: %s", err, out)
+		}
+	})
+	must(t)(built.problem)
+	return filepath.Join(built.dir, "sequencer")
+}
 
 // serveLedger serves a ledger, and notes what comes.
 func (w *world) serveLedger(l devledger.Ledger) string {
