@@ -407,6 +407,7 @@ func TestClaims(t *testing.T) {
 		insert("b2", "one", old+"1", "", "FALSE")
 		insert("b1", "one", old+"1", "", "FALSE")
 		insert("a3", "one", old+"2", ", claim_expires", "FALSE, '2020-01-01 00:00:00'") // of one that was killed
+		insert("z9", "one", old+"8", "", "FALSE")                                       // behind more than are claimed at a time
 		insert("b0", "one", old+"0", ", claim_expires", "FALSE, '"+taken+"'")           // the sequencer has it
 		insert("d1", "two", old+"9", ", dlt_status", "FALSE, 'Delayed'")
 		insert("u1", "two", old+"9", ", dlt_status", "FALSE, 'Unknown'")
@@ -429,7 +430,7 @@ func TestClaims(t *testing.T) {
 		for _, step := range []struct{ behind, want string }{
 			{"two", "b1 b2 a3"}, // by age, then by the alphabet
 			{"", "u1 d1 n1"},    // service one is being handed over
-			{"", ""},
+			{"", ""},            // nor what is left of it
 		} {
 			if got := claim(step.behind); got != step.want {
 				t.Errorf("claimed %q, want %q", got, step.want)
