@@ -68,7 +68,8 @@ func (m *mover) follow(ctx context.Context) error {
 	return m.table.exec(ctx, notes...)
 }
 
-// writeBack is how what has become of a row is written down; nil if it is no news.
+// writeBack is how what has become of a row is written down; nil if it is no news. Where another one has
+// written down the end meanwhile, it stays.
 func (m *mover) writeBack(r row, b *client.LedgerBatch) (statements []string) {
 	code := short(b.SubmissionError)
 	if !b.Settled && r.is("submitted") == b.Submitted && r.text("dlt_status") == b.Status && r.text("submission_error") == code {
@@ -79,8 +80,8 @@ func (m *mover) writeBack(r row, b *client.LedgerBatch) (statements []string) {
 		claim = "NULL"
 	}
 	statements = append(statements, fmt.Sprintf("UPDATE batches SET submitted = %s, dlt_status = %s, submission_error = %s, "+
-		"submission_error_message = %s, claim_expires = %s WHERE header_signature = %s", truth(b.Submitted), quote(b.Status),
-		quote(code), quote(b.SubmissionErrorMessage), claim, literal(r.text("header_signature"))))
+		"submission_error_message = %s, claim_expires = %s WHERE header_signature = %s AND claim_expires >= '%s'",
+		truth(b.Submitted), quote(b.Status), quote(code), quote(b.SubmissionErrorMessage), claim, literal(r.text("header_signature")), taken))
 	for _, t := range b.Transactions {
 		if m.has[transactions] {
 			statements = append(statements, fmt.Sprintf("INSERT INTO transactions (header_signature, batch_id, family_name, "+

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"mina-sequencer/api/client"
 	"mina-sequencer/ledger/devledger"
 	"mina-sequencer/sequencer/test/lane"
 )
@@ -264,6 +265,7 @@ func TestReceiptsOnce(t *testing.T) {
 		}
 		return ""
 	}, w.mover(place, w.urls[0]))
+	w.ok(w.mover(place, w.urls[1]).round(t.Context())) // in which nothing is left to do
 	rows, err := w.db.query(t.Context(), "SELECT transaction_id, serialized_receipt FROM transaction_receipts WHERE result_valid")
 	w.ok(err)
 	empty := 0
@@ -559,5 +561,22 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err := open("postgres://grid:hush@db:x/grid"); err == nil || strings.Contains(err.Error(), "hush") {
 		t.Errorf("an address that is none: %v", err)
+	}
+}
+
+// TestLate: what one of two writes back too late does not undo the end that the other has written.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	ok := must(t)
+	m := plainMover(filepath.Join(t.TempDir(), "grid.sqlite"), "http://127.0.0.1:1", nil)
+	ok(m.table.exec(t.Context(), schema, "INSERT INTO batches (header_signature, signer_public_key, trace, serialized_batch, submitted, "+
+		"claim_expires) VALUES ('a', 'k', FALSE, 'aa', FALSE, '"+taken+"')"))
+	read := row{"header_signature": "a"}
+	ok(m.table.exec(t.Context(), m.writeBack(read, &client.LedgerBatch{Submitted: true, Status: "Committed", Settled: true})...))
+	ok(m.table.exec(t.Context(), m.writeBack(read, &client.LedgerBatch{Submitted: true, Status: "Pending"})...))
+	rows, err := m.table.query(t.Context(), "SELECT dlt_status, claim_expires FROM batches")
+	ok(err)
+	if rows[0].text("dlt_status") != "Committed" || rows[0].text("claim_expires") != "" {
+		t.Errorf("the row is %v", rows[0])
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -36,7 +37,7 @@ func open(place string) (*table, error) {
 	if scheme, _, _ := strings.Cut(place, "://"); scheme == "postgres" || scheme == "postgresql" {
 		u, err := url.Parse(place)
 		if err != nil {
-			return nil, fmt.Errorf("the address of the database cannot be read: want postgres://user@host/name")
+			return nil, errors.New("the address of the database cannot be read: want postgres://user@host/name")
 		}
 		t = postgres(u)
 	}
