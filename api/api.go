@@ -76,6 +76,9 @@ type Options struct {
 	Recovering func() string
 	// Ledgers says how the ledgers stand that this process hands batches to; nil are none.
 	Ledgers func() []Ledger
+	// Batch says what a batch is in Grid's words, and what its ledger made of its transactions; nil
+	// knows of no batches.
+	Batch func(context.Context, *lifecycle.Transaction) (lifecycle.Submission, []lifecycle.BatchTransaction)
 	// Fees says what others pay, and what each type would pay now; nil leaves it out.
 	Fees func(context.Context) (*lifecycle.Look, []lifecycle.TypeFee, error)
 	// Hosts are those that this process talks to (the store, nodes, ledgers), with or without a port: only
@@ -250,6 +253,7 @@ func New(o Options) http.Handler {
 		r.Get(base+"/transactions", a.timed(a.listTransactions))
 		r.Get(base+"/transactions/{uid}", a.handle(a.getTransaction))
 		r.Get(base+"/transactions/{uid}/explain", a.timed(a.explain))
+		r.Get(base+"/transactions/{uid}/batch", a.timed(a.getBatch))
 		r.Get(base+"/queues", a.timed(a.listQueues))
 		r.Get(base+"/queues/{name}", a.timed(a.getQueue))
 		r.Get(base+"/events", a.handle(a.events))

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"net/url"
 	"strconv"
@@ -123,6 +124,11 @@ func (o *object) time(name string, t time.Time) {
 	o.b = append(o.b, '"')
 }
 
+// base64 is bytes as text where there are any.
+func (o *object) base64(name string, v []byte) {
+	o.optional(name, base64.StdEncoding.EncodeToString(v))
+}
+
 func (o *object) raw(name string, doc json.RawMessage) {
 	o.name(name)
 	o.b = appendRaw(o.b, doc)
@@ -237,6 +243,7 @@ func appendTransaction(b []byte, t *lifecycle.Transaction) []byte {
 	o.time("finalAt", t.FinalAt)
 	o.bool("reopened", t.Reopened)
 	o.bool("cancelRequested", t.CancelRequested)
+	o.submission(submissionOf(t))
 	o.close()
 	return o.b
 }

@@ -41,6 +41,9 @@ type shown struct {
 	FinalAt         *shownTime      `json:"finalAt"`
 	Reopened        bool            `json:"reopened"`
 	CancelRequested bool            `json:"cancelRequested"`
+	Submitted       *bool           `json:"submitted"`
+	ErrorCode       *string         `json:"submissionError"`
+	ErrorMessage    *string         `json:"submissionErrorMessage"`
 }
 
 type shownError struct {
@@ -110,6 +113,13 @@ func show(t *lifecycle.Transaction) shown {
 		NotBefore: showTime(t.NotBefore), ExpiresAt: showTime(t.ExpiresAt), MaxFee: unlessZero(t.MaxFee),
 		ReceivedAt: showTime(t.ReceivedAt), SubmittedAt: showTime(t.SubmittedAt), RetriedAt: showTime(t.RetriedAt), DoneAt: showTime(t.DoneAt),
 		FinalAt: showTime(t.FinalAt), Reopened: t.Reopened, CancelRequested: t.CancelRequested,
+	}
+	if t.Ledger != "" {
+		x := t.Submission("")
+		s.Submitted = &x.Submitted
+		if x.Error != nil {
+			s.ErrorCode, s.ErrorMessage = unlessZero(x.Error.Code), unlessZero(x.Error.Message)
+		}
 	}
 	for _, a := range t.Attempts {
 		nonce, fee := &a.Nonce, &a.Fee

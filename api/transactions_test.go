@@ -40,6 +40,7 @@ func TestPost(t *testing.T) {
 		"uid": "u:1", "queue": "q", "sequence": json.Number("1"), "type": "ANY", "state": "WAITING", "hash": nil,
 		"retries": json.Number("0"), "sender": nil, "done": nil, "error": nil, "attempts": []any{}, "submittedAt": nil,
 		"notBefore": nil, "expiresAt": nil, "maxFee": nil, "retriedAt": nil, "doneAt": nil, "finalAt": nil, "reopened": false, "cancelRequested": false,
+		"submitted": nil, "submissionError": nil, "submissionErrorMessage": nil,
 	}, got); diff != "" {
 		t.Error(diff)
 	}

@@ -39,6 +39,8 @@ type dialect interface {
 	// statuses reads the answer to a question: one entry per id, in any order. It
 	// may stop when there are more than most.
 	statuses(body []byte, most int) ([]entry, error)
+	// receipts asks for those of transactions, if the ledger gives any.
+	receipts(ids []string) (request, bool)
 }
 
 // An entry is what an answer says of one id; err is set if it makes no sense.

@@ -6,6 +6,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"strconv"
@@ -31,6 +32,10 @@ type Ledger interface {
 	// timeouts; unless the ledger is not reached, is busy, or turns this caller
 	// away, whatever is asked, which is a *[HeldError].
 	Statuses(ctx context.Context, ids []string) (map[string]Status, error)
+	// Receipts asks once for what the ledger keeps of committed transactions, by their ids, at most 1,000:
+	// each receipt is a JSON object as the ledger writes it, up to 256 KiB. What it has none of is missing; a
+	// ledger that keeps none for others, as Scabbard, is not asked.
+	Receipts(ctx context.Context, ids []string) (map[string]json.RawMessage, error)
 }
 
 // An Outcome is what is known of a batch after it was posted.

@@ -27,6 +27,7 @@ type books struct {
 	begin  chan struct{}                  // wakes who asks
 	asks   map[string]string              // batch ids, by uid
 	seen   map[string]lifecycle.BatchSeen // by uid
+	said   map[string]ledger.State        // the same in the ledger's own word
 	held   time.Time                      // until when it is left alone
 	why    lifecycle.Error                // for what
 	turned int                            // times in a row that it turned this process away
@@ -35,6 +36,8 @@ type books struct {
 	looked time.Time                      // when it last answered
 	lost   error                          // why it did not since, nil if it did
 	wanted bool                           // somebody wants to know whether it answers
+
+	glance sync.Mutex // held by who asks about a batch that this process does not follow
 }
 
 func newBooks(ledgers map[string]ledger.Ledger) map[string]*books {
@@ -42,7 +45,7 @@ func newBooks(ledgers map[string]ledger.Ledger) map[string]*books {
 	for name, l := range ledgers {
 		all[name] = &books{
 			Ledger: l, name: name, begin: make(chan struct{}, 1), asks: map[string]string{},
-			seen: map[string]lifecycle.BatchSeen{},
+			seen: map[string]lifecycle.BatchSeen{}, said: map[string]ledger.State{},
 		}
 	}
 	return all
@@ -77,6 +80,7 @@ func (b *books) forget(uid string) {
 	defer b.mu.Unlock()
 	delete(b.asks, uid)
 	delete(b.seen, uid)
+	delete(b.said, uid)
 }
 
 // watchBatch has the ledger asked about the batch of an owner, as long as that has a say.
@@ -179,7 +183,7 @@ func (b *books) learn(asks map[string]string, found map[string]ledger.Status, be
 		if seen.State == lifecycle.BatchInvalid {
 			seen.Refused = refusedBy(status)
 		}
-		b.seen[uid] = seen
+		b.seen[uid], b.said[uid] = seen, status.State
 		uids = append(uids, uid)
 	}
 	return uids

@@ -36,8 +36,8 @@ func TestOneHash(t *testing.T) {
 						t.Fatalf("%s: not two attempts of one hash: %+v", when, a.Attempts)
 					}
 					first, second := a.Attempts[0], a.Attempts[1]
-					if a.Landed != 2 || first.State != lifecycle.Refused || second.Outcome != lifecycle.Included || a.Open() {
-						t.Errorf("%s: landed %d, %s and %s, open %v", when, a.Landed, first.Outcome, second.Outcome, a.Open())
+					if a.Landed != 2 || first.State != lifecycle.Refused || second.State != lifecycle.Included || a.Open() {
+						t.Errorf("%s: landed %d, %s and %s, open %v", when, a.Landed, first.State, second.State, a.Open())
 					}
 				}
 				check("done", w.Await("a", lifecycle.Done, 5*time.Hour))

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mina-sequencer/api/client"
+	"mina-sequencer/queues"
 )
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -228,6 +229,21 @@ func callAll(t *testing.T, s *service) {
 	}
 	if r := must(c.Ready(ctx, true))(t); !r.Store.OK || r.Ready {
 		t.Errorf("ready %+v", r)
+	}
+	if posted := s.store.Enqueue(ctx, queues.Item{
+		UID: "b", Queue: "batches", Type: "SUBMIT_BATCH", Ledger: "saw", BatchID: "b1", Data: json.RawMessage("{}")}); posted.Err != nil {
+		t.Fatal(posted.Err)
+	}
+	b := must(c.LedgerBatch(ctx, "b"))(t)
+	if b.BatchID != "b1" || b.Ledger != "saw" || b.Submitted || b.Settled || b.Status != "" || len(b.Transactions) != 1 ||
+		!*b.Transactions[0].Valid || string(b.Transactions[0].ErrorData) != "\a" || string(b.Transactions[0].Receipt) != `{"n":1e400}` {
+		t.Errorf("a batch is %s", b.Raw)
+	}
+	if got := must(c.Transaction(ctx, "b"))(t); got.Submitted == nil || *got.Submitted {
+		t.Errorf("a batch is %s", got.Raw)
+	}
+	if _, err := c.LedgerBatch(ctx, "u"); !errors.Is(err, client.NotFound) {
+		t.Errorf("what is none: %v", err)
 	}
 }
 

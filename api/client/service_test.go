@@ -83,6 +83,10 @@ func newService(tb testing.TB) *service {
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: control{store}, BatchItems: 1000,
 		Webhooks: webhooks.New(webhooks.Options{Store: store, Process: "p", Render: api.Webhook()}),
+		Batch: func(_ context.Context, t *lifecycle.Transaction) (lifecycle.Submission, []lifecycle.BatchTransaction) {
+			valid := true
+			return t.Submission(""), []lifecycle.BatchTransaction{{ID: "t1", Valid: &valid, Data: []byte{7}, Receipt: []byte(`{"n":1e400}`)}}
+		},
 		ValidKey: func(key string) error {
 			if !strings.HasPrefix(key, "B62") {
 				return errors.New("no key")

@@ -131,6 +131,13 @@ func (c *Client) Explain(ctx context.Context, uid string) (*Explanation, error) 
 	return ask[Explanation](ctx, c, request{method: http.MethodGet}, "transactions", uid, "explain")
 }
 
+// LedgerBatch says what a batch is in Grid's words and, once it is Committed or Invalid, what became of its
+// transactions: the receipts of a committed one are asked of its ledger anew in each call. Code: NotFound,
+// also of what is no batch.
+func (c *Client) LedgerBatch(ctx context.Context, uid string) (*LedgerBatch, error) {
+	return ask[LedgerBatch](ctx, c, request{method: http.MethodGet}, "transactions", uid, "batch")
+}
+
 // A Filter chooses transactions; empty fields choose all.
 type Filter struct {
 	Queue       string `json:"queue,omitempty"`

@@ -47,6 +47,10 @@ type Transaction struct {
 	FinalAt         time.Time       `json:"finalAt"`
 	Reopened        bool            `json:"reopened"`
 	CancelRequested bool            `json:"cancelRequested"`
+	// Of a batch for a ledger, in Grid's words; nil and "" of all else. See LedgerBatch.
+	Submitted              *bool  `json:"submitted"`
+	SubmissionError        string `json:"submissionError"` // a code, of what ended without a verdict of its ledger
+	SubmissionErrorMessage string `json:"submissionErrorMessage"`
 
 	Raw json.RawMessage `json:"-"` // as it was answered
 }
@@ -137,6 +141,40 @@ func (f *Fault) String() string {
 		return ""
 	}
 	return f.Code + ": " + f.Message
+}
+
+// A LedgerBatch is what a batch for a ledger is to Hyperledger Grid, in its words.
+type LedgerBatch struct {
+	UID                    string    `json:"uid"`
+	Ledger                 string    `json:"ledger"`
+	BatchID                string    `json:"batchId"`
+	State                  State     `json:"state"`
+	Submitted              bool      `json:"submitted"`
+	SubmissionError        string    `json:"submissionError"` // a code
+	SubmissionErrorMessage string    `json:"submissionErrorMessage"`
+	Status                 string    `json:"status"`  // Unknown, Delayed, Pending, Valid, Invalid, Committed; "" before
+	TriedAt                time.Time `json:"triedAt"` // when it was last begun to be posted
+	Settled                bool      `json:"settled"` // nothing becomes of it any more by itself
+	// Transactions are those of a batch that is Invalid or Committed.
+	Transactions []struct {
+		ID              string          `json:"id"`
+		FamilyName      string          `json:"familyName"`
+		FamilyVersion   string          `json:"familyVersion"`
+		SignerPublicKey string          `json:"signerPublicKey"`
+		Valid           *bool           `json:"valid"` // nil where it is not known
+		ErrorMessage    string          `json:"errorMessage"`
+		ErrorData       []byte          `json:"errorData"`
+		Receipt         json.RawMessage `json:"receipt"` // as the ledger writes it; null for none
+	} `json:"transactions"`
+
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON also keeps what it reads in Raw.
+func (b *LedgerBatch) UnmarshalJSON(doc []byte) error {
+	type plain LedgerBatch
+	b.Raw = bytes.Clone(doc)
+	return json.Unmarshal(doc, (*plain)(b))
 }
 
 // An Explanation says where a transaction stands and what happens next.

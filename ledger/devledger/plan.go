@@ -13,6 +13,8 @@ import (
 const (
 	Post   = "post"   // POST /batches
 	Status = "status" // the statuses of batches, by GET or POST
+
+	Receipts = "receipts" // Sawtooth: of transactions, whose ids stand for those of batches
 )
 
 // What Fault.Answer may say. Empty is the true answer.
@@ -42,7 +44,7 @@ const (
 // In JSON the names are those of the fields in lower camel case, and durations
 // are written like "1m30s".
 type Fault struct {
-	On    string `json:"on,omitempty"`    // Post or Status; empty: Post
+	On    string `json:"on,omitempty"`    // Post, Status or Receipts; empty: Post
 	Batch string `json:"batch,omitempty"` // id of a batch that the call has to name; empty: any call
 	Times int    `json:"times,omitempty"` // how many calls; 0 means one, negative all
 
@@ -105,7 +107,7 @@ func (f *Fault) UnmarshalJSON(raw []byte) error {
 func (f *Fault) check() error {
 	post := f.On == "" || f.On == Post
 	switch {
-	case !slices.Contains([]string{"", Post, Status}, f.On):
+	case !slices.Contains([]string{"", Post, Status, Receipts}, f.On):
 		return fmt.Errorf("on: no calls are called %q", f.On)
 	case !slices.Contains([]string{"", Cut, Hang, Long, Unknown}, f.Answer):
 		return fmt.Errorf("answer: none is called %q", f.Answer)
@@ -119,7 +121,7 @@ func (f *Fault) check() error {
 		return fmt.Errorf("delay and wait: want at least 0")
 	case !post && (f.Drop || f.Delay != 0 || f.Fate != ""):
 		return fmt.Errorf("drop, delay and fate: of posts only")
-	case post && f.Answer == Unknown:
+	case f.On != Status && f.Answer == Unknown:
 		return fmt.Errorf("answer: unknown is of status calls only")
 	case f.Drop && f.Answer == "" && f.Status == 0:
 		return fmt.Errorf("drop: there is no true answer to what is not processed; want answer or status")

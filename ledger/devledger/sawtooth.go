@@ -74,6 +74,8 @@ func NewSawtooth(config SawtoothConfig) (*Sawtooth, error) {
 	s.mux.HandleFunc("GET /batches/{id}", s.getBatch)
 	s.mux.HandleFunc("GET /batch_statuses", s.getStatuses)
 	s.mux.HandleFunc("POST /batch_statuses", s.postStatuses)
+	s.mux.HandleFunc("GET /receipts", s.getReceipts)
+	s.mux.HandleFunc("POST /receipts", s.postReceipts)
 	s.serveControl()
 	return s, nil
 }

@@ -71,10 +71,10 @@ const (
 func (SubmitTold) result() {}
 
 const (
-	// maxSubmits is how often a busy ledger is asked before the batch goes back to its
-	// queue, submitPause how long after the first time; then twice as long each time.
-	maxSubmits  = 4
+	// submitPause is how long a busy ledger is left alone before it is asked again; then twice as
+	// long each time, up to maxPause.
 	submitPause = time.Second
+	maxPause    = 16 * time.Second
 	// maxReposts is how often a batch is posted again that an idempotent ledger does not
 	// know.
 	maxReposts = 6
@@ -233,12 +233,12 @@ func (v *View) firstTold(r SubmitTold) Step {
 		})
 		return u.end(PhaseUnresolved, ReasonAnswered)
 	case SubmitHeld:
-		return v.putOff(r.Error, max(v.Batch.Held.Sub(v.Clock), time.Second))
+		return v.putOff(r.Error, max(v.Batch.Held.Sub(v.Clock), v.Policy.LedgerDelay, time.Second))
 	}
-	pause := max(r.Wait, submitPause<<v.Local.Submits)
+	pause := max(r.Wait, min(submitPause<<v.Local.Submits, maxPause))
 	late := !v.Txn.ExpiresAt.IsZero() && !v.Now.Add(pause).Before(v.Txn.ExpiresAt)
-	if v.Local.Submits+1 >= maxSubmits || pause > submitPause<<maxSubmits || v.Txn.CancelRequested || v.Draining || late {
-		return v.putOff(r.Error, max(r.Wait, v.Policy.Pause(v.Txn.Deferred)))
+	if v.Local.Submits >= v.Policy.LedgerRetries || pause > maxPause || v.Txn.CancelRequested || v.Draining || late {
+		return v.putOff(r.Error, max(r.Wait, v.Policy.LedgerDelay, time.Second))
 	}
 	s := v.wait(ReasonSubmitting)
 	s.Local.Busy = r.Error

@@ -36,7 +36,7 @@ func begun(ago time.Duration) func(*Attempt) {
 // ledger says of it, asked a second ago.
 func sawtooth(v *View) {
 	v.Batch.Known, v.Batch.Idempotent = true, true
-	v.Policy.LedgerPatience = time.Hour
+	v.Policy.LedgerPatience, v.Policy.LedgerRetries, v.Policy.LedgerDelay = time.Hour, 3, 15*time.Second
 }
 func scabbard(v *View) { sawtooth(v); v.Batch.Idempotent = false }
 
@@ -111,9 +111,9 @@ func batchRows() []row {
 				"overdue; FAILED, FREE; error EXPIRED; event EXPIRED; trusts"},
 			{"while it is being posted", marked(late), decides(sawtooth, unsent), "submitting; submit 1"},
 			{"before it can be tried again", marked(late), learns(asks(0), sawtooth, unsent),
-				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 30s; hold queue 30s"},
+				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 15s; hold queue 15s"},
 			{"just then", marked(func(t *Transaction) { t.ExpiresAt = now.Add(time.Second) }), learns(asks(0), sawtooth, unsent),
-				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 30s; hold queue 30s"},
+				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 15s; hold queue 15s"},
 			{"after that", marked(func(t *Transaction) { t.ExpiresAt = now.Add(1001 * time.Millisecond) }),
 				learns(asks(0), sawtooth, unsent), "submitting"},
 			{"where another process may have posted it", marked(late), decides(sawtooth),
@@ -271,15 +271,15 @@ func batchRows() []row {
 			{"after a pause", marked(), decides(sawtooth, unsent,
 				knows(func(l *Local) { l.SubmitAt = clock.Add(time.Second) })), "submitting; look in 1s"},
 			{"a bounded number of times", marked(), learns(submitTold(SubmitBusy, true), sawtooth, unsent,
-				knows(func(l *Local) { l.Submits = maxSubmits - 1 })),
-				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 30s; hold queue 30s"},
+				knows(func(l *Local) { l.Submits = 3 })),
+				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 15s; hold queue 15s"},
 			{"the longest wait", marked(), learns(asks(16*time.Second), sawtooth, unsent), "submitting"},
 			{"a longer one", marked(), learns(asks(17*time.Second), sawtooth, unsent),
-				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 30s; hold queue 30s"},
+				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 17s; hold queue 17s"},
 			{"a long wait", marked(), learns(busy, sawtooth, unsent),
 				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 1m0s; hold queue 1m0s"},
 			{"growing", marked(deferrals(2)), learns(busy, sawtooth, unsent),
-				"deferred; WAITING, FREE; 1 refused 0@0; deferred 3; error E; rest RESTED 2m0s; hold queue 8m0s"},
+				"deferred; WAITING, FREE; 1 refused 0@0; deferred 3; error E; rest RESTED 1m0s; hold queue 4m0s"},
 			{"cancelled meanwhile", marked(cancelling), posted(SubmitBusy),
 				"cancelled; FAILED, FREE; 1 refused 0@0; cancel asked; error CANCELLED; event CANCELLED; trusts"},
 			{"the process ends meanwhile", marked(), decides(sawtooth, unsent, func(v *View) {
@@ -708,20 +708,23 @@ func TestMarkThere(t *testing.T) {
 	}
 }
 
-// TestBusyLedger: one that is too busy is asked again after growing pauses, and no more than
-// a few times.
+// TestBusyLedger: one that is too busy is asked again after growing pauses, as often as is set, and then
+// the batch is put off for as long as is set.
 func TestBusyLedger(t *testing.T) {
 	t.Parallel()
 	v := view(batch(PhaseDispatching, post(Signed)), sawtooth, unsent)
-	for n := range maxSubmits - 1 {
-		s := Learn(v, submitTold(SubmitBusy, true))
-		if pause := s.Local.SubmitAt.Sub(v.Clock); s.Txn != nil || pause != time.Second<<n || s.Local.Busy.Code != "E" {
-			t.Fatalf("after %d times: %s, asked again after %v", n+1, s.Reason, pause)
+	for _, retries := range []int{0, 1, 3, 6} {
+		v.Policy.LedgerRetries, v.Local.Submits = retries, 0
+		for n := range retries {
+			s := Learn(v, submitTold(SubmitBusy, true))
+			if pause := s.Local.SubmitAt.Sub(v.Clock); s.Txn != nil || pause != min(time.Second<<n, 16*time.Second) || s.Local.Busy.Code != "E" {
+				t.Fatalf("of %d, after %d times: %s, asked again after %v", retries, n+1, s.Reason, pause)
+			}
+			v.Local = s.Local
 		}
-		v.Local = s.Local
-	}
-	if s := Learn(v, submitTold(SubmitBusy, true)); s.Reason != ReasonDeferred {
-		t.Errorf("after %d times: %s", maxSubmits, s.Reason)
+		if s := Learn(v, submitTold(SubmitBusy, true)); s.Reason != ReasonDeferred || s.Aside.Hold != 15*time.Second {
+			t.Errorf("after %d times: %s, put off for %v", retries+1, s.Reason, s.Aside.Hold)
+		}
 	}
 }
 

@@ -47,6 +47,10 @@ type Policy struct {
 	ShutdownTimeout            time.Duration
 	// LedgerPatience is how long a ledger may leave a batch without a verdict.
 	LedgerPatience time.Duration
+	// LedgerRetries is how often a post that a ledger was too busy for is repeated before the batch is put
+	// off, and LedgerDelay for how long at least it is put off then.
+	LedgerRetries int
+	LedgerDelay   time.Duration
 }
 
 // LeastFee is what a node takes for a command at least, in nanomina. Mina: minimum_user_command_fee.

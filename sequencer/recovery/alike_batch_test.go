@@ -27,7 +27,8 @@ import (
 // A strictLedger executes a batch as often as it gets it, and tells nothing of a post but what
 // answer says; where that is MayBeProcessed it may have it a minute later.
 type strictLedger struct {
-	mu sync.Mutex
+	ledger.Ledger // of which it has the rest
+	mu            sync.Mutex
 	// posts counts those that were made, executed those that took effect.
 	posts, executed int
 	answer          func(post int) (o ledger.Outcome, arrives bool)

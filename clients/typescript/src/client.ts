@@ -8,6 +8,7 @@ import type { paths } from './schema.js';
 import type {
   BatchResult,
   Explanation,
+  LedgerBatch,
   NewTransaction,
   NewWebhook,
   Parked,
@@ -174,6 +175,17 @@ export class Sequencer {
   async explain(uid: string, signal?: AbortSignal): Promise<Explanation> {
     return read(
       await this.api.GET('/api/v1/transactions/{uid}/explain', {
+        params: path({ uid }),
+        parseAs: 'text',
+        ...within(signal),
+      }),
+    );
+  }
+
+  /** What a batch for a ledger is in Hyperledger Grid's words, and what its ledger made of its transactions. */
+  async ledgerBatch(uid: string, signal?: AbortSignal): Promise<LedgerBatch> {
+    return read(
+      await this.api.GET('/api/v1/transactions/{uid}/batch', {
         params: path({ uid }),
         parseAs: 'text',
         ...within(signal),

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 7158b8ea637652a7a6b853892a97fc8fa9b3eaa26ba7f0d21f305383934e3b69
+// 8576acbd80d5b88a2b7394132dd62d68d1402a436a2f820b9200c4405c3bfa21
 
 export interface paths {
     "/api/v1/fees": {
@@ -558,6 +558,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/transactions/{uid}/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's uid.
+                 * @example vote-17
+                 */
+                uid: components["parameters"]["uid"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Say what a batch is to Hyperledger Grid
+         * @description Of a transaction for a ledger that takes batches. The receipts of a committed one are asked of its ledger in each call.
+         */
+        get: operations["getLedgerBatch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/transactions/{uid}/retry": {
         parameters: {
             query?: never;
@@ -1013,7 +1039,10 @@ export interface components {
          *       "doneAt": null,
          *       "finalAt": null,
          *       "reopened": false,
-         *       "cancelRequested": false
+         *       "cancelRequested": false,
+         *       "submitted": null,
+         *       "submissionError": null,
+         *       "submissionErrorMessage": null
          *     }
          */
         Transaction: {
@@ -1054,6 +1083,53 @@ export interface components {
             /** @description Its block was orphaned, and it is being brought back. */
             reopened: boolean;
             cancelRequested: boolean;
+            /** @description Of a batch for a ledger, as Hyperledger Grid means it: the submitter has it and is doing something with it, or is done with it. false while it waits for its turn or for another try, and where its ledger does not know it. null of all else. */
+            submitted: boolean | null;
+            /** @description Of a batch: the code of why it ended without a verdict of its ledger on what it does. */
+            submissionError: string | null;
+            /** @description The message that goes with submissionError. */
+            submissionErrorMessage: string | null;
+        };
+        /** @description A batch for a ledger, in Hyperledger Grid's words. */
+        LedgerBatch: {
+            uid: components["schemas"]["Uid"];
+            /** @description The name of the ledger. */
+            ledger: string;
+            /** @description The header_signature. */
+            batchId: string;
+            state: components["schemas"]["State"];
+            /** @description The submitter has it and is doing something with it, or is done with it. */
+            submitted: boolean;
+            /** @description The code of why it ended without a verdict of its ledger on what it does. */
+            submissionError: string | null;
+            /** @description The message that goes with submissionError. */
+            submissionErrorMessage: string | null;
+            /**
+             * @description null: it was never submitted, or its ledger refused to take it. Unknown: its ledger does not know it. Delayed: submitting it went wrong, and is tried again. Pending, Valid, Invalid, Committed: as its ledger says.
+             * @enum {unknown}
+             */
+            status: "Unknown" | "Delayed" | "Pending" | "Valid" | "Invalid" | "Committed" | null;
+            /** @description When it was last begun to be posted. */
+            triedAt: components["schemas"]["Time"];
+            /** @description Nothing becomes of it any more by itself. */
+            settled: boolean;
+            /** @description Its transactions, once it is Invalid or Committed; before that none. */
+            transactions: {
+                id: string;
+                familyName: string;
+                familyVersion: string;
+                signerPublicKey: string;
+                /** @description What came of executing it; null where that is not known. */
+                valid: boolean | null;
+                /** @description Of what is not valid. */
+                errorMessage: string | null;
+                /** @description Of what is not valid, in base64. */
+                errorData: string | null;
+                /** @description As its ledger writes it, for the first 1,000; null where it keeps none, did not answer, or it is longer than 256 KiB. */
+                receipt: {
+                    [key: string]: unknown;
+                } | null;
+            }[];
         };
         /** @description What became of one item of a batch: a transaction or a problem. */
         BatchResult: {
@@ -3434,6 +3510,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Explanation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getLedgerBatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's uid.
+                 * @example vote-17
+                 */
+                uid: components["parameters"]["uid"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it is. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LedgerBatch"];
                 };
             };
             400: components["responses"]["BadRequest"];

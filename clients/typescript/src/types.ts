@@ -6,6 +6,8 @@ export type Transaction = Schemas['Transaction'];
 export type Attempt = Schemas['Attempt'];
 export type State = Schemas['State'];
 export type Explanation = Schemas['Explanation'];
+/** A batch for a ledger, in Hyperledger Grid's words. */
+export type LedgerBatch = Schemas['LedgerBatch'];
 export type Queue = Schemas['Queue'];
 export type Sender = Schemas['Sender'];
 export type Fees = Schemas['Fees'];

@@ -153,6 +153,7 @@ test('a queue is paused, listed, cancelled and resumed', async () => {
   await post(uids[1]!);
   await post(uids[2]!);
   assert.equal((await sequencer.explain(uids[1]!)).waitingFor.code, 'PAUSED');
+  assert.equal((await refused(sequencer.ledgerBatch(uids[1]!))).code, 'NOT_FOUND');
   assert.equal((await sequencer.cancel(uids[1]!)).state, 'FAILED');
   assert.equal((await refused(sequencer.cancel(uids[1]!))).code, 'NOT_CANCELLABLE');
   const listed: string[] = [];

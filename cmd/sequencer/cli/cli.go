@@ -14,6 +14,6 @@ func Commands(a *command.App, types []string) []*cobra.Command {
 	known := completeTypes(types)
 	return []*cobra.Command{
 		newPostCommand(a, known), newTxnCommand(a, known), newQueueCommand(a), newSenderCommand(a), newFeesCommand(a),
-		newWebhookCommand(a), newWatchCommand(a, known), newEventsCommand(a, known),
+		newWebhookCommand(a), newWatchCommand(a, known), newEventsCommand(a, known), newGridCommand(a),
 	}
 }

@@ -251,6 +251,15 @@ nothing was spent in the last seven days
 			map[string][]fakeAnswer{"GET /transactions/u1/explain": ok(`{"state":"REVISION","since":"2026-11-20T10:00:00.000Z","summary":"In a pool.","waitingFor":{"code":"BLOCK","until":null,"detail":null},"attempts":[{"number":1,"outcome":"expired","open":false,"hash":null,"detail":"expired unspent"},{"number":2,"outcome":"sent","open":true,"hash":"5JuJ1eRNWdE8jSMmCDoHnAd","detail":"in a pool"}],"next":{"action":"RAISE_FEE","at":null}}`)},
 			outcome{Stdout: "REVISION  since 2026-11-20T10:00:00Z\nIn a pool.\nwaits for  BLOCK\nnext       RAISE_FEE\nattempt    1  expired  expired unspent\nattempt    2  sent  may still land  5JuJ1eRN…nAd  in a pool\n", Asked: []string{"GET /transactions/u1/explain"}},
 		},
+		{
+			"txn show of a batch that was refused", "txn show u1", "", map[string][]fakeAnswer{"GET /transactions/u1": ok(
+				`{"uid":"u1","queue":"q","sequence":1,"state":"UNRESOLVED","submitted":true,"submissionError":"30","submissionErrorMessage":"not permitted"}`)},
+			outcome{Stdout: "uid        u1\nstate      UNRESOLVED\nqueue      q\nsequence   1\nretries    0\nto Grid    submitted, 30: not permitted\n", Asked: []string{"GET /transactions/u1"}},
+		},
+		{"grid of no database", "grid --ledger saw", "", nil, outcome{Code: 2, Stderr: "sequencer: --db wants an SQLite file, or postgres://…\nSee 'sequencer grid --help'.\n"}},
+		{"grid of no ledger", "grid --db x", "", nil, outcome{Code: 2, Stderr: "sequencer: --ledger or --services has to name a ledger of the service's SEQUENCER_LEDGERS\nSee 'sequencer grid --help'.\n"}},
+		{"grid of a service alone", "grid --db x --services a", "", nil, outcome{Code: 2, Stderr: "sequencer: --services wants service-id=ledger,…, such as vzrQS-rvwf4::a001=orders\nSee 'sequencer grid --help'.\n"}},
+		{"grid without time", "grid --db x --ledger saw --claim 1ms", "", nil, outcome{Code: 2, Stderr: "sequencer: --every wants more than 0, --claim at least 1s, --claim-limit at least 1\nSee 'sequencer grid --help'.\n"}},
 		{"txn absent", "txn show a/b", "", nil, outcome{Code: 3, Stderr: "sequencer: there is nothing here (NOT_FOUND HTTP 404)\n", Asked: []string{"GET /transactions/a%2Fb"}}},
 		{"txn dots", "txn delete ..", "", nil, outcome{Code: 2, Stderr: "sequencer: \"..\" cannot be a name\nSee 'sequencer txn delete --help'.\n"}},
 		{

@@ -136,7 +136,7 @@ func (s *session) showTransaction(t *client.Transaction) error {
 		{"retries", fmt.Sprint(t.Retries)}, {"error", t.Error.String()}, {"done", compact(t.Done)}, {"received", timeText(t.ReceivedAt)},
 		{"not before", timeText(t.NotBefore)}, {"expires", timeText(t.ExpiresAt)}, {"max fee", maxFeeText(t.MaxFee)},
 		{"submitted", timeText(t.SubmittedAt)}, {"retried", timeText(t.RetriedAt)}, {"done at", timeText(t.DoneAt)},
-		{"final at", timeText(t.FinalAt)}, {"data", compact(t.Data)},
+		{"final at", timeText(t.FinalAt)}, {"to Grid", submissionText(t)}, {"data", compact(t.Data)},
 	} {
 		if field.value != "" {
 			rows = append(rows, terminal.Line{terminal.Dim.Of(field.name), terminal.Plain.Of(field.value)})
@@ -154,6 +154,18 @@ func (s *session) showTransaction(t *client.Transaction) error {
 		lines = append(append(lines, terminal.Line{}), attemptTable(t.Attempts)...)
 	}
 	return s.print(lines...)
+}
+
+// submissionText is what a batch is in Grid's words, "" for what is none.
+func submissionText(t *client.Transaction) string {
+	if t.Submitted == nil {
+		return ""
+	}
+	said := "not submitted"
+	if *t.Submitted {
+		said = "submitted"
+	}
+	return said + terminal.Prefixed(", ", t.SubmissionError+terminal.Prefixed(": ", t.SubmissionErrorMessage))
 }
 
 func attemptTable(attempts []client.Attempt) []terminal.Line {

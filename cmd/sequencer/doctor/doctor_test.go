@@ -169,6 +169,8 @@ func TestDoctor(t *testing.T) {
 		{"settings", func(c *clinic) { c.env["SEQUENCER_ADDR"], c.env["SEQUENCER_API_KEYS"] = "0.0.0.0:8080", "" }, nil,
 			[]string{"problem SETTING", "warning SETTING"}},
 		{"traces to nowhere", func(c *clinic) { c.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = "zz" }, nil, []string{"problem SETTING"}},
+		{"too many retries of a post", func(c *clinic) { c.env["SEQUENCER_LEDGER_RETRIES"] = "11" }, nil,
+			[]string{"problem SETTING", "warning SETTING"}},
 		{"a misspelt setting", func(c *clinic) { c.env["SEQUENCER_FEEE"] = "1" }, nil, []string{"warning SETTING"}},
 		{"an open API", func(c *clinic) {
 			c.env["SEQUENCER_ADDR"], c.env["SEQUENCER_API_KEYS"], c.env["SEQUENCER_INSECURE"] = "0.0.0.0:8080", "", "true"

@@ -36,7 +36,8 @@ func (d *doctor) ledgers(ctx context.Context) {
 			case err != nil:
 				d.problem("LEDGER", name, err.Error(), "see to the ledger; its queues are held until then")
 			default:
-				d.ok("LEDGER", name, "answers for batches")
+				d.ok("LEDGER", name, fmt.Sprintf("answers for batches; where it is too busy for one it is asked %d times more, "+
+					"and then left alone for %s at least", d.cfg.Ledgers.Retries, d.cfg.Ledgers.Delay))
 			}
 		})
 	}

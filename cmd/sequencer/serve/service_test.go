@@ -30,7 +30,8 @@ func TestWiring(t *testing.T) {
 		"SEQUENCER_FEE_LIMIT_QUEUE": "0.027", "SEQUENCER_FEE_LIMIT_KEY": "0.028", "SEQUENCER_FEE_MIN": "0.011", "SEQUENCER_FEE_TARGET": "3",
 		"SEQUENCER_BLOCK_ZKAPPS":     "25",
 		"SEQUENCER_SHUTDOWN_TIMEOUT": "27s", "SEQUENCER_BODY_LIMIT": "28KiB", "SEQUENCER_BATCH_LIMIT": "30KiB",
-		"SEQUENCER_RETENTION_FAILED": "31s", "SEQUENCER_LEDGER_PATIENCE": "32s", "SEQUENCER_WIDTH": "24",
+		"SEQUENCER_RETENTION_FAILED": "31s", "SEQUENCER_LEDGER_PATIENCE": "32s", "SEQUENCER_LEDGER_RETRIES": "4", "SEQUENCER_LEDGER_DELAY": "33s",
+		"SEQUENCER_WIDTH":       "24",
 		"SEQUENCER_FEE_BUMP_ON": "price",
 		"SEQUENCER_NAMESPACE":   "ns", "SEQUENCER_MINA_URL": "http://127.0.0.1:1/graphql", "SEQUENCER_STATE_DIR": t.TempDir(),
 	})
@@ -42,6 +43,7 @@ func TestWiring(t *testing.T) {
 		BalanceInterval: 23 * time.Second, MinBalance: 24_000_000, FeeLimit: 25_000_000, FeeLimitSender: 26_000_000,
 		FeeLimitQueue: 27_000_000, FeeLimitKey: 28_000_000, FeeMin: 11_000_000, FeeTarget: 3, BlockZkapps: 25,
 		ShutdownTimeout: 27 * time.Second, RetentionFailed: 31 * time.Second, LedgerPatience: 32 * time.Second,
+		LedgerRetries: 4, LedgerDelay: 33 * time.Second,
 		Width: lifecycle.MostWidth, SendGap: 5 * time.Second, UnresolvedLimit: 8, BumpOnPrice: true,
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[lifecycle.Policy]()) {

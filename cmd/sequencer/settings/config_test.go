@@ -56,6 +56,8 @@ SEQUENCER_LEDGERS=
 SEQUENCER_LEDGER_SLOTS=8
 SEQUENCER_LEDGER_TIMEOUT=15s
 SEQUENCER_LEDGER_PATIENCE=1h0m0s
+SEQUENCER_LEDGER_RETRIES=3
+SEQUENCER_LEDGER_DELAY=15s
 SEQUENCER_LEDGER_AUTH=
 SEQUENCER_LEDGER_AUTH_FILE=
 SEQUENCER_SENDERS=
@@ -190,6 +192,8 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_LEDGER_SLOTS":       append(counts, "0", "1025"),
 		"SEQUENCER_LEDGER_TIMEOUT":     append(durations, "0s"),
 		"SEQUENCER_LEDGER_PATIENCE":    append(durations, "0s"),
+		"SEQUENCER_LEDGER_RETRIES":     append(counts, "-1", "11"),
+		"SEQUENCER_LEDGER_DELAY":       append(durations, "0s", "25h"),
 		"SEQUENCER_LEDGER_AUTH":        {"x", "a=Bearer x", "b=Bearer x SEQUENCER_LEDGERS=a=sawtooth+http://h"},
 		"SEQUENCER_LEDGER_AUTH_FILE":   secretFiles(dir, "")[:4],
 		"SEQUENCER_SENDERS":            {"x", keyA, keyA + "=", keyA + "=worker:1", "B62qx=http://w", keyA + "=http://w," + keyA + "=http://v", keyA + "=http://u:p@w", keyA + "=http://w?token=1"},

@@ -14,6 +14,8 @@ type ledgersConfig struct {
 	Slots    int           `env:"SEQUENCER_LEDGER_SLOTS,default=8" min:"1" max:"1024" wants:"a number from 1 to 1024" means:"Submissions in flight per ledger; as senders they are named {ledger}/{n}"`
 	Timeout  time.Duration `env:"SEQUENCER_LEDGER_TIMEOUT,default=15s" min:"10ms" max:"10m" wants:"a duration from 10ms to 10m" means:"The longest one call to a ledger may take"`
 	Patience time.Duration `env:"SEQUENCER_LEDGER_PATIENCE,default=1h" min:"1s" max:"8760h" wants:"a duration from 1s to 8760h" means:"How long a batch may be PENDING, Valid or UNKNOWN before a person is asked"`
+	Retries  int           `env:"SEQUENCER_LEDGER_RETRIES,default=3" min:"0" max:"10" wants:"a number from 0 to 10" means:"How often a post that a ledger is too busy for (429, and 503 or 408 that say so) is repeated in one submission, after 1s, 2s, 4s …, before the batch is put off"`
+	Delay    time.Duration `env:"SEQUENCER_LEDGER_DELAY,default=15s" min:"10ms" max:"24h" wants:"a duration from 10ms to 24h" means:"How long a batch that its ledger did not take is put off at least"`
 	Auth     string        `env:"SEQUENCER_LEDGER_AUTH" secret:"true" wants:"name=value of its Authorization header, one per line or comma-separated, for ledgers of SEQUENCER_LEDGERS" means:"What ledgers are shown of us"`
 	AuthFile string        `env:"SEQUENCER_LEDGER_AUTH_FILE" wants:"a file of at most 1MiB with the value of SEQUENCER_LEDGER_AUTH, which is not set itself" means:"The same from a file; it is read again when it changes"`
 }

@@ -15,6 +15,7 @@ func (c Config) Policy() lifecycle.Policy {
 		BumpAfter:   uint32(c.Fee.BumpAfter), ValidSlots: uint32(c.Fee.ValidSlots),
 		ClaimTTL: c.Claim.TTL, ClaimLimit: c.Claim.Limit, Retention: c.Keep.Retention, RetentionFailed: c.Keep.RetentionFailed,
 		ShutdownTimeout: c.HTTP.ShutdownTimeout, LedgerPatience: c.Ledgers.Patience,
+		LedgerRetries: c.Ledgers.Retries, LedgerDelay: c.Ledgers.Delay,
 		BalanceInterval: c.Senders.BalanceInterval, MinBalance: uint64(c.Senders.MinBalance),
 		FeeLimitSender: uint64(c.Fee.LimitSender), FeeLimit: uint64(c.Fee.Limit),
 		FeeLimitQueue: uint64(c.Fee.LimitQueue), FeeLimitKey: uint64(c.Fee.LimitKey),

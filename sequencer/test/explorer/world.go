@@ -151,7 +151,8 @@ func (w *World) policy() *lifecycle.Policy {
 		MaxRetries:   w.Retries, RetryDelay: time.Minute, RetryDelayMax: time.Minute,
 		Confirmations: confirmations, SettleDepth: settle, Finality: finality, RetryDepth: w.Early,
 		Fee: 1, FeeMax: 2, FeeBump: 2, BumpAfter: 1, ValidSlots: 1, ClaimTTL: time.Minute, Retention: time.Hour,
-		FeeLimit: w.FeeLimit, UnresolvedLimit: w.Unresolved, LedgerPatience: time.Hour, Width: max(w.Width, 1),
+		FeeLimit: w.FeeLimit, UnresolvedLimit: w.Unresolved, LedgerPatience: time.Hour,
+		LedgerRetries: 3, LedgerDelay: 30 * time.Second, Width: max(w.Width, 1),
 	}
 	if !w.Raise {
 		p.FeeMax = 1

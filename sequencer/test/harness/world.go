@@ -64,7 +64,7 @@ func Policy() lifecycle.Policy {
 		CallbackWait: 2 * time.Minute, MaxRetries: 3, RetryDelay: time.Minute, RetryDelayMax: 10 * time.Minute,
 		Confirmations: 1, SettleDepth: 5, Finality: 8, Fee: 100_000_000, FeeMax: 5_000_000_000, FeeBump: 1.5,
 		BumpAfter: 5, ValidSlots: 40, UnresolvedLimit: 3, ClaimTTL: 15 * time.Second, Retention: 168 * time.Hour,
-		ShutdownTimeout: 30 * time.Second,
+		ShutdownTimeout: 30 * time.Second, LedgerRetries: 3, LedgerDelay: 15 * time.Second,
 	}
 }
 

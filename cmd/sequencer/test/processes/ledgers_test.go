@@ -80,7 +80,7 @@ func newLedgerRigOf(t *testing.T, bin binaries, namespace string, blockTime time
 		"SEQUENCER_LEDGERS":        "saw=sawtooth+" + at(r.sawtooth) + ",scab=splinter+" + at(r.splinter) + "/scabbard/" + circuit,
 		"SEQUENCER_CYCLE_INTERVAL": "10m", "SEQUENCER_INCLUSION_INTERVAL": "100ms", "SEQUENCER_RETRY_DELAY": "300ms",
 		"SEQUENCER_RETRY_DELAY_MAX": "500ms", "SEQUENCER_CLAIM_TTL": "1s", "SEQUENCER_LEDGER_TIMEOUT": "1s",
-		"SEQUENCER_LEDGER_PATIENCE": "10s", "SEQUENCER_UNRESOLVED_LIMIT": "1000", "SEQUENCER_SHUTDOWN_TIMEOUT": "10s",
+		"SEQUENCER_LEDGER_PATIENCE": "10s", "SEQUENCER_LEDGER_DELAY": "300ms", "SEQUENCER_UNRESOLVED_LIMIT": "1000", "SEQUENCER_SHUTDOWN_TIMEOUT": "10s",
 	}
 	for k, v := range env {
 		r.env[k] = v

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package grid
 
 import (
 	"bytes"
@@ -59,7 +59,9 @@ func startPostgres(t *testing.T) string {
 	})
 	at := "postgresql:///postgres?user=grid&host=" + home
 	for until := time.Now().Add(time.Minute); ; <-time.After(20 * time.Millisecond) {
-		err := open(at).exec(t.Context(), "SELECT 1")
+		db, err := open(at)
+		ok(err)
+		_, err = db.query(t.Context(), "SELECT 1 AS n")
 		if err == nil {
 			return at
 		}
