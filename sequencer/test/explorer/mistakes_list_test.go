@@ -100,7 +100,7 @@ func mistakesOfTrains() []mistake {
 		{"sent at a nonce that is another's", "train, at once", decisions + "learn.go",
 			"	if unplaced || v.behind() && !v.Txn.Open() && !v.follow(v.Txn.Last().Nonce) {\n", "	if false {\n"},
 		{"one nonce for two that are made", "train, at once, broken", decisions + "train.go",
-			"(!t.Commuting || !m.takesNone())", "!t.makes(&m)"},
+			"(!t.Commuting || !m.takesNone())", "!t.makes(m)"},
 		{"the sender's nonce as it was before others used theirs", "train, at once", decisions + "market.go",
 			"Sender: v.Local.Asked.Sender, Among: v.Local.Asked.Among, Bytes", "Sender: v.Local.Asked.Sender, Bytes"},
 		{"a sender stopped by a store that has forgotten", "train fails over, one step", decisions + "effects.go",
