@@ -77,14 +77,12 @@ func (o *owner) askSender(ctx context.Context, t *lifecycle.Transaction, e lifec
 // known is what this process knows of a sender whose next nonce is stored as next.
 func (s *Sequencer) known(account string, next *uint32) lifecycle.Sender {
 	p := lifecycle.Sender{Account: account, Next: next}
-	era := s.Chain.Chain().Era
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if seen, ok := s.nonces[account]; ok && time.Since(seen.at) < max(nonceSeen, 2*s.Policy.InclusionInterval) {
 		p.Seen = &seen.next
 	}
-	g := s.greeted[account]
-	p.Greeted = s.Health == nil || g.fresh() && g.era == era
+	p.Greeted = s.Health == nil || s.greeted[account].fresh()
 	p.Away = s.down[account]
 	return p
 }

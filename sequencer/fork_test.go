@@ -107,8 +107,8 @@ func rehearse(t *testing.T, restarts bool) {
 			wrong++
 		}
 	}
-	if n := calls(old, devworker.Prove); n != 3 || wrong == 0 {
-		t.Errorf("old workers have made %d proofs, and %d senders rest for them", n, wrong)
+	if n, signed := calls(old, devworker.Prove), calls(old, devworker.Resign); n != 3 || signed != 0 || wrong == 0 {
+		t.Errorf("old workers have made %d proofs, signed %d times again, and %d senders rest for them", n, signed, wrong)
 	}
 	if d := w.Get("done"); d.FinalAt.IsZero() || d.State() != lifecycle.Done {
 		t.Errorf("what was done before is %s, final at %v", d.State(), d.FinalAt)
@@ -137,4 +137,27 @@ func rehearse(t *testing.T, restarts bool) {
 	if told, err := p.Explain(w.Ctx, "done", false); err != nil || !strings.Contains(told.Summary, "for good") {
 		t.Errorf("%q, %v", told.Summary, err)
 	}
+}
+
+// TestProofOfBefore: what was proved before a hard fork, and can land no more, is proved once more on the
+// new chain, by the same worker at the same nonce: there the proof from before is none.
+func TestProofOfBefore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		_, worker := w.Worker(1, devworker.Options{})
+		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: `["After_slot_tx_end"]`}))
+		w.Start()
+		w.Post("q", "a")
+		<-time.After(5 * time.Minute)
+		w.Web.Unplug("node0", true)
+		<-time.After(3 * time.Hour)
+		hardFork(w, devnet.Config{FillRate: 1, SlotTime: 90 * time.Second})
+		w.Web.Unplug("node0", false)
+		a := w.Await("a", lifecycle.Done, 2*time.Hour)
+		calls := worker.Calls()
+		if calls[devworker.Prove] != 2 || calls[devworker.Resign] != 0 || a.Retries != 0 || a.Last().Nonce != a.Attempts[0].Nonce {
+			t.Errorf("%v, %d retries, attempts %+v", calls, a.Retries, a.Attempts)
+		}
+	})
 }

@@ -20,7 +20,6 @@ const greetAgain = 5 * time.Minute
 // A greeting is what is known of a worker, by its sender.
 type greeting struct {
 	at      time.Time // when it last said that it is the right one
-	era     mina.Era  // of the network, then
 	ahead   bool      // it builds on what is in flight
 	provers int       // how many it proves at a time
 	strange int       // times in a row that it said it is not
@@ -34,15 +33,14 @@ func (s *Sequencer) greet(ctx context.Context, sender string, worker dispatcher.
 	g, network := s.greeted[sender], s.network
 	s.mu.Unlock()
 	health, err := s.Health(ctx, worker)
-	era := s.Chain.Chain().Era
-	why, message := Strange(health, err, network, era)
+	why, message := Strange(health, err, network, s.Chain.Chain().Era)
 	if err != nil && why == "" {
 		return lifecycle.HealthTold{} // health is optional; the call itself will tell
 	}
 	if slices.Contains(health.Capabilities, "prove") {
 		s.makesProofs(ctx, worker)
 	}
-	next := greeting{at: time.Now(), era: era, ahead: health.BuildsAhead(), provers: health.AtOnce()}
+	next := greeting{at: time.Now(), ahead: health.BuildsAhead(), provers: health.AtOnce()}
 	if why != "" {
 		next = greeting{strange: g.strange + 1}
 	}
@@ -111,6 +109,9 @@ func wrongEra(network, made mina.Era) string {
 // foreign says in words why a command that was made cannot be of the network, by its form; "" if it
 // may well be.
 func (s *Sequencer) foreign(command []byte) string {
+	if len(command) == 0 {
+		return ""
+	}
 	era := s.Chain.Chain().Era
 	if era == mina.EraUnknown {
 		return "" // and nothing has to be read

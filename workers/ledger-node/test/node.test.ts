@@ -104,7 +104,9 @@ test('a command from the other side of the Mesa fork is refused with the remedy'
     change(foreign.accountUpdates[0]!.body);
     await assert.rejects(
       node.send(foreign),
-      new RegExp(`^Error: Could not decode zkappCommand: an account has ${STATE_FIELDS} state fields here and ${other} in`),
+      new RegExp(
+        `^Error: Could not decode zkappCommand: an account has ${STATE_FIELDS} state fields here and ${other} in`,
+      ),
     );
   }
   await node.send(good);
