@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -82,20 +81,19 @@ func (scabbard) receipts([]string) (request, bool) { return request{}, false }
 // A Transaction is what a BatchList says of one of its transactions.
 type Transaction struct{ ID, Family, FamilyVersion, Signer string }
 
-// lengths yields the contents of all fields of a message that have this number and a length.
-func lengths(message []byte, number protowire.Number) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		for f, err := range fields(message) {
-			if err != nil || f.number == number && f.kind == protowire.BytesType && !yield(f.bytes) {
-				return
-			}
+// lengths are the contents of all fields of a message that have this number and a length.
+func lengths(message []byte, number protowire.Number) (all [][]byte) {
+	for f := range fields(message) { // one that is malformed, the last, has no number
+		if f.number == number && f.kind == protowire.BytesType {
+			all = append(all, f.bytes)
 		}
 	}
+	return all
 }
 
 // last is the last of them, as readers of protobuf take it.
 func last(message []byte, number protowire.Number) (text string) {
-	for value := range lengths(message, number) {
+	for _, value := range lengths(message, number) {
 		text = string(value)
 	}
 	return text
@@ -103,8 +101,8 @@ func last(message []byte, number protowire.Number) (text string) {
 
 // Transactions returns those of the batch in a list that Parse has found usable.
 func Transactions(list []byte) (all []Transaction) {
-	for batch := range lengths(list, 1) {
-		for message := range lengths(batch, 3) {
+	for _, batch := range lengths(list, 1) {
+		for _, message := range lengths(batch, 3) {
 			t := Transaction{ID: last(message, 2)}
 			header := []byte(last(message, 1))
 			t.Family, t.FamilyVersion, t.Signer = last(header, 3), last(header, 4), last(header, 10)

@@ -20,7 +20,11 @@ import (
 // TestReceipts: what is made of what a ledger says of receipts, by one question.
 func TestReceipts(t *testing.T) {
 	t.Parallel()
-	long := fmt.Sprintf(`{"id":%q,"data":%q}`, idOf(2), strings.Repeat("x", 256<<10))
+	sized := func(n int) string { // a receipt of so many bytes
+		empty := fmt.Sprintf(`{"id":%q,"data":""}`, idOf(2))
+		return empty[:len(empty)-2] + strings.Repeat("x", n-len(empty)) + `"}`
+	}
+	longest, long := sized(256<<10), sized(256<<10+1)
 	for name, c := range map[string]struct {
 		status int
 		body   string
@@ -33,6 +37,8 @@ func TestReceipts(t *testing.T) {
 		"no such route":  {404, `<h1>no</h1>`, nil, "the ledger answered HTTP 404 Not Found"},
 		"another's":      {200, `{"data":[{"id":"` + idOf(7) + `"}]}`, map[string]string{}, ""},
 		"one too long":   {200, `{"data":[` + long + `,{"id":"` + idOf(1) + `"}]}`, map[string]string{idOf(1): `{"id":"` + idOf(1) + `"}`}, ""},
+		"the longest":    {200, `{"data":[` + longest + `]}`, map[string]string{idOf(2): longest}, ""},
+		"too much":       {200, `{"data":[]}` + strings.Repeat(" ", 8<<20+1-len(`{"data":[]}`)), nil, "too long"},
 		"busy":           {503, `{"error":{"code":15,"title":"t","message":"m"}}`, nil, "HTTP 503 Service Unavailable, code 15"},
 		"no JSON":        {200, `x`, nil, "no JSON object"},
 		"no list":        {200, `{"data":{}}`, map[string]string{}, "form of receipts"},
@@ -58,6 +64,9 @@ func TestReceipts(t *testing.T) {
 			asked[0].body != `["`+idOf(1)+`","`+idOf(2)+`"]` || asked[0].header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: asked %+v", name, asked)
 		}
+	}
+	if found, err := newLedger(t, ledger.Sawtooth, "http://127.0.0.1:1", ledger.Options{}).Receipts(t.Context(), []string{idOf(1)}); found != nil || err == nil {
+		t.Errorf("nobody there: %v, %v", found, err)
 	}
 	none, url := serve(t, func(http.ResponseWriter, seen) {})
 	if found, err := newLedger(t, ledger.Splinter, url, ledger.Options{}).Receipts(t.Context(), []string{idOf(1)}); found != nil || err != nil {

@@ -155,8 +155,8 @@ func TestProofOfBefore(t *testing.T) {
 		hardFork(w, devnet.Config{FillRate: 1, SlotTime: 90 * time.Second})
 		w.Web.Unplug("node0", false)
 		a := w.Await("a", lifecycle.Done, 2*time.Hour)
-		calls := worker.Calls()
-		if calls[devworker.Prove] != 2 || calls[devworker.Resign] != 0 || a.Retries != 0 || a.Last().Nonce != a.Attempts[0].Nonce {
+		calls, first := worker.Calls(), a.Attempts[0]
+		if calls[devworker.Prove] != 2 || calls[devworker.Resign] != 0 || a.Retries != 0 || a.Last().Nonce != first.Nonce {
 			t.Errorf("%v, %d retries, attempts %+v", calls, a.Retries, a.Attempts)
 		}
 	})

@@ -47,6 +47,8 @@ func TestSubmission(t *testing.T) {
 		{"a person is asked", batch(PhaseUnresolved, post(Unknown), because(CodeOutcomeUnknown)), "", "true Unknown, tried, error OUTCOME_UNKNOWN"},
 		{"a person is asked, it is there", batch(PhaseUnresolved, post(Pooled), because(CodeOutcomeUnknown)), "", "true Pending, tried, error OUTCOME_UNKNOWN"},
 		{"a person is asked, executed", batch(PhaseUnresolved, post(Unknown), because(CodeOutcomeUnknown)), "VALID", "true Valid, tried, error OUTCOME_UNKNOWN"},
+		{"ended without a word", batch(PhaseUnresolved), "", "true none, settled"},
+		{"at its ledger by no attempt", batch(PhaseWatching), "", "true Delayed"},
 		{"cancelled", batch(PhaseFailed, because(CodeCancelled)), "", "true none, settled, error CANCELLED"},
 	} {
 		s := c.t.Submission(c.says)
@@ -75,6 +77,31 @@ func TestSubmission(t *testing.T) {
 	for _, status := range []DLTStatus{"", DLTUnknown, DLTDelayed, DLTPending, DLTValid, DLTInvalid, DLTCommitted} {
 		if !met[status] {
 			t.Errorf("no row has %q", status)
+		}
+	}
+}
+
+// TestAtLedger: what its ledger says now tells of what may be there, and has no verdict yet.
+func TestAtLedger(t *testing.T) {
+	t.Parallel()
+	invalid := func(t *Transaction) { t.Error = oops(CodeInvalid) }
+	for name, c := range map[string]struct {
+		t    *Transaction
+		want bool
+	}{
+		"waiting":               {batch(PhaseWaiting, post(Refused, over)), false},
+		"being posted":          {batch(PhaseDispatching, post(Signed)), false},
+		"posted":                {batch(PhaseSent, post(Sent)), true},
+		"there":                 {batch(PhaseWatching, post(Pooled)), true},
+		"by no attempt":         {batch(PhaseWatching), false},
+		"a person is asked":     {batch(PhaseUnresolved, post(Unknown)), true},
+		"refused when executed": {batch(PhaseUnresolved, post(FailedIn), invalid), false},
+		"not taken":             {batch(PhaseUnresolved, post(Refused, over)), false},
+		"committed":             {batch(PhaseDone, post(Included, over), landedBy(1), final), false},
+		"for Mina":              {txn(PhaseWatching, try(Sent)), false},
+	} {
+		if got := c.t.AtLedger(); got != c.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
