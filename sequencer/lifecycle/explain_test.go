@@ -184,7 +184,8 @@ func waitingTold() []telling {
 		{"all busy, and others before it", scene(waits(), head, pool(busy), func(s *Scene) { s.Before = 3 }),
 			"First in its queue; no sender is free: 1 bound to other queues, 0 out of use. In the turn 3 others stand before its " +
 				"queue.\nFREE_SENDER, then BIND"},
-		{"free, and another before it", scene(waits(), head, pool(Candidate{AccountID: "B62f"}), func(s *Scene) { s.Before = 1 }),
+		{"free, and another before it", scene(waits(), head, pool(Candidate{AccountID: "B62f"}),
+			func(s *Scene) { s.Before, s.Ready = 1, now.Add(-time.Hour) }),
 			"First in its queue; a sender is free, and in the turn one other stands before its queue.\nFREE_SENDER, then BIND"},
 		{"all rest", scene(waits(), head, pool(rested, drained)),
 			"First in its queue; no sender is free: 0 bound to other queues, 2 out of use. " +
@@ -195,6 +196,14 @@ func waitingTold() []telling {
 			"Second in its queue; the one before (one) is not bound yet: " +
 				"no sender is free: 0 bound to other queues, 1 out of use.\nQUEUE_HEAD, then BIND"},
 		{"no sender", scene(waits(), head), "First in its queue; no sender is registered.\nFREE_SENDER, then BIND"},
+		{"about to, a cycle later", scene(waits(), head, pool(Candidate{}), func(s *Scene) {
+			s.Policy.CycleInterval, s.Ready = minutes(1), now.Add(-minutes(1))
+		}), "First in its queue; a sender is free and is bound to it now.\nNOTHING, then BIND 10:00"},
+		{"about to for longer than a cycle", scene(waits(), head, pool(Candidate{}), func(s *Scene) {
+			s.Policy.CycleInterval, s.Ready = minutes(1), now.Add(-minutes(1)-1)
+		}), "First in its queue; a sender is free, and no process has bound it since 2026-11-20T09:58:59Z; if that stays so, see " +
+			"that a process runs that dispatches MINT, reaches the free sender's worker, and has room under " +
+			"SEQUENCER_CLAIM_LIMIT.\nPROCESS, then BIND"},
 		{"about to", scene(waits(), head, pool(Candidate{})),
 			"First in its queue; a sender is free and is bound to it now.\nNOTHING, then BIND 10:00"},
 	}

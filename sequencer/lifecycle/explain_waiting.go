@@ -169,15 +169,13 @@ func queuesStand(n int) string {
 	return fmt.Sprintf("%d others stand", n)
 }
 
-// unclaimedFor is how long it may take, at most, until a free sender is bound.
-const unclaimedFor = time.Minute
-
 // unclaimed speaks of a queue for which a sender is free. What binds it is a process that lives,
-// has room, and has seen the chain lately: where that takes long, one of these is lacking.
+// has room, and has seen the chain lately: where that takes longer than a cycle, one of these is
+// lacking; unless others stand before it, of which that would have to be said.
 func (s *Scene) unclaimed() said {
-	late := !s.Ready.IsZero() && s.Now.Sub(s.Ready) >= unclaimedFor
+	late := !s.Ready.IsZero() && s.Now.Sub(s.Ready) > s.Policy.CycleInterval
 	switch {
-	case s.Before > 0 && !late:
+	case s.Before > 0:
 		return said{fmt.Sprintf("A sender is free, and in the turn %s before its queue.", queuesStand(s.Before)),
 			Wait{Code: WaitFreeSender, Detail: fmt.Sprintf("%d queues before it", s.Before)}, Next{Action: StepBind}}
 	case !late:
