@@ -142,7 +142,7 @@ func (s *Scene) senderless() said {
 		if !s.Limited {
 			text = "Sender " + idled.AccountID + " is free, but " + idled.Detail + "."
 		}
-		return said{text, Wait{Code: WaitProcess, Detail: "a sender is free"}, Next{Action: StepBind}}
+		return said{text, Wait{Code: WaitProcess, Detail: "a process that binds it"}, Next{Action: StepBind}}
 	}
 	detail := fmt.Sprintf("%d bound to other queues, %d out of use", busy, out)
 	if busy > 0 {
