@@ -72,7 +72,7 @@ func (s *Scene) unbound() said {
 			Wait{Code: WaitBudget, Until: s.Place.Hold, Detail: "a budget of fees"}, held}
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
 		who, code := s.whoWasAway()
-		return said{who + " was away or busy" + because(s.Txn.Error) + "; the queue is left alone for a while.",
+		return said{who + " was away or busy" + because(s.Txn.Error) + "; the queue is left alone for a while." + s.besides(),
 			Wait{Code: code, Until: s.Place.Hold, Detail: "the queue is held"}, held}
 	case s.Place.Holder != "":
 		return said{"The worker has not yet answered the callback of the one before (" + s.Place.Holder + ").",
@@ -110,6 +110,27 @@ func (s *Scene) whoWasAway() (string, WaitCode) {
 		return "Ledger " + s.Txn.Ledger, WaitLedger
 	}
 	return "Its worker", WaitWorker
+}
+
+// besides says whom else it concerns that senders are out of use.
+func (s *Scene) besides() string {
+	out := 0
+	for i := range s.Pool {
+		if s.Pool[i].Reason != "" && s.Pool[i].Reason != Idled {
+			out++
+		}
+	}
+	switch {
+	case s.Limited || out == 0:
+		return ""
+	case out == len(s.Pool):
+		return " All senders are out of use, so other queues wait, too."
+	}
+	are := "are"
+	if out == 1 {
+		are = "is"
+	}
+	return fmt.Sprintf(" %d of %d senders %s out of use; other queues go on with the rest.", out, len(s.Pool), are)
 }
 
 // senderless speaks of the pool of senders: whether one is free, and when one may be.

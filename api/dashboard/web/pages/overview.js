@@ -58,7 +58,7 @@ function attention(o) {
   if (o.counts.WAITING && !o.senders.free && !o.senders.bound) lines.push(h('li', null, mark('OUT'), 'Nothing moves: no sender is free or at work.'));
   for (const s of o.stops.filter((stop) => stop.reason && !(Date.parse(stop.until) <= now()))) {
     lines.push(h('li', { key: 'stop-' + s.prefix }, mark('OUT'), h('a', { href: '/queues?search=' + encodeURIComponent(s.prefix) }, 'Queues ', s.prefix, '…'),
-      ' are paused, those that come to be later, too, ', s.by ? ['by ', s.by, ' '] : '', 'since ', time(s.since), ': ', s.reason, '. They go on ',
+      ' are paused since ', time(s.since), s.by && [' by ', s.by], ', and so are those that come to be later: ', s.reason, '. They go on ',
       s.until ? ['at ', time(s.until), ', or '] : '', 'when somebody resumes them (sequencer queue resume --prefix ', s.prefix, ').'));
   }
   if (o.recovering) lines.push(h('li', null, mark('OUT'), 'Nothing is bound or sent: ', o.recovering, '.'));
