@@ -309,9 +309,14 @@ func testStopOfAPart(f *fixture) {
 	equal(f.T, "a pause that is over", f.queue("a-1-x1").Paused, "")
 	stop("all again", never, "a")
 	once := f.overview().Stops
+	<-time.After(2 * time.Millisecond)
 	stop("all again", never, "a")
 	equal(f.T, "stops", once, []queues.Stop{{Prefix: "a", Reason: "all again", Since: once[0].Since}})
 	equal(f.T, "said twice", f.overview().Stops, once)
+	stop("all again", f.now().Add(time.Hour), "a")
+	if since := f.overview().Stops[0].Since; !since.After(once[0].Since) {
+		f.Errorf("said anew: since %v", since)
+	}
 }
 
 // testStopMany: no more are kept than every post may read, and of those that are no word is lost.

@@ -330,7 +330,6 @@ local function obey(q, stops)
   halt(q, why, till)
   actor = who
   event('q', q.name, '', '', '', '', 'PAUSED')
-  actor = ''
 end
 
 -- answered ends that it waits for a callback. It reports whether it waits for nothing else.
