@@ -11,7 +11,6 @@ import (
 type calm struct {
 	revision int64
 	since    time.Time
-	words    string
 }
 
 // calms looks at a few that wait or have a sender: of none may explain say for long that it goes on
@@ -50,7 +49,7 @@ func (c *checker) calms() {
 		}
 		was, known := c.calm[uid]
 		if !known || was.revision != t.Revision {
-			c.calm[uid] = calm{t.Revision, time.Now(), x.Summary}
+			c.calm[uid] = calm{t.Revision, time.Now()}
 		} else if lasts := time.Since(was.since); lasts > most {
 			c.fail("of %s it is said for %v that it goes on by itself: %s", uid, lasts, x.Summary)
 		}
