@@ -192,7 +192,7 @@ func waitingTold() []telling {
 		{"recovery", scene(waits(), head, func(s *Scene) { s.Shut = "Redis has forgotten" }),
 			"First in its queue; nothing is bound now: Redis has forgotten.\nRECOVERY, then BIND"},
 		{"no quorum", scene(waits(), head, fewNodes),
-			"First in its queue; too few Mina nodes are synced to start anything.\nNODES, then BIND"},
+			"First in its queue; too few Mina nodes are synced to start anything: see why they are not.\nNODES, then BIND"},
 		{"found", scene(txn(PhaseWaiting, try(Signed)), head),
 			"First in its queue; an attempt of it was found on the chain or in a pool; it waits for the sender of that one.\n" +
 				"FREE_SENDER, then BIND\nsigned, unknown: sent, and may land"},
@@ -430,7 +430,7 @@ func rareWaitsTold() []telling {
 			"Second in its queue; the one before (one) is not bound yet: no sender is registered.\n" +
 				"QUEUE_HEAD, then BIND"},
 		{"looked at in time", scene(waits(), head, ago(20*time.Second)),
-			"First in its queue; too few Mina nodes are synced to start anything.\nNODES, then BIND"},
+			"First in its queue; too few Mina nodes are synced to start anything: see why they are not.\nNODES, then BIND"},
 		{"looked at too long ago", scene(waits(), head, ago(21*time.Second)),
 			"First in its queue; no sender is registered.\nFREE_SENDER, then BIND"},
 		{"never looked at", scene(waits(), head, never),

@@ -86,7 +86,7 @@ func (s *Scene) unbound() said {
 		return said{"An attempt of it was found on the chain or in a pool; it waits for the sender of that one.",
 			Wait{Code: WaitFreeSender, Detail: "sender " + s.Txn.FirstOpen().Sender}, bind}
 	case s.Txn.Ledger == "" && fresh && !s.Tip.Quorum:
-		return said{"Too few Mina nodes are synced to start anything.", s.forNodes(), bind}
+		return said{"Too few Mina nodes are synced to start anything: see why they are not.", s.forNodes(), bind}
 	}
 	d := s.senderless()
 	if s.Txn.Doubted != "" {
@@ -213,5 +213,5 @@ func (s *Scene) unclaimed() said {
 
 // forNodes waits for a quorum of the Mina nodes.
 func (s *Scene) forNodes() Wait {
-	return Wait{Code: WaitNodes, Detail: fmt.Sprintf("%d synced", s.Tip.Synced)}
+	return Wait{Code: WaitNodes, Detail: fmt.Sprintf("enough synced Mina nodes, now %d", s.Tip.Synced)}
 }
