@@ -152,7 +152,7 @@ func (s *Scene) watching() said {
 		return said{fmt.Sprintf("Attempt %d is signed and stored, and is sent when as many replicas of Redis as "+
 			"SEQUENCER_REDIS_WAIT says have confirmed that; too few do since %s: see why they are away.%s",
 			t.Last().Number, stamp(s.unconfirmed()), s.noMore()),
-			Wait{Code: WaitSending, Detail: "replicas of Redis do not confirm"}, Next{Action: StepSend}}
+			Wait{Code: WaitSending, Detail: "replicas of Redis to confirm it"}, Next{Action: StepSend}}
 	case t.Phase == PhaseSent && !t.Legacy() && (g.Fate == "" || g.Fate == FateUnknown && !g.Passed):
 		return said{fmt.Sprintf("Attempt %d is signed and being sent to the Mina nodes.%s", t.Last().Number, s.noMore()),
 			Wait{Code: WaitSending}, Next{Action: StepSend, At: s.Now}}
