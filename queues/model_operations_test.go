@@ -148,7 +148,8 @@ func (m *model) enqueue(uid, queue, typ string, terms lifecycle.Terms, by string
 
 // stop says of all queues whose names begin so what holds of those that come to be.
 func (m *model) stop() bool {
-	within := one(m, queues.Prefixes{"q"}, queues.Prefixes{"q1"}, queues.Prefixes{"q2", "q1"}, queues.Prefixes{"q1x", "q3"})
+	within := one(m, queues.Prefixes{"q"}, queues.Prefixes{"q1"}, queues.Prefixes{"q2", "q1"},
+		queues.Prefixes{"q1x", "q3"})
 	why, until := one(m, "", "", "why it is", "for another reason"), time.Time{}
 	if why != "" && m.draw(3) {
 		until = m.clock().Add(time.Duration(m.rand.IntN(5))*hour - hour/2)

@@ -686,7 +686,9 @@ func testRepost(f *fixture) {
 func testRepostStopped(f *fixture) {
 	f.ok(f.store.Stop(f.ctx, queues.Prefixes{"a-"}, "its key has leaked", time.Time{}))
 	for _, queue := range []string{"a-1", "b-1"} {
-		t := &lifecycle.Transaction{UID: "in-" + queue, Queue: queue, Type: vote, Data: []byte(`{}`), Sequence: 1, ReceivedAt: f.now()}
+		t := &lifecycle.Transaction{
+			UID: "in-" + queue, Queue: queue, Type: vote, Data: []byte(`{}`), Sequence: 1, ReceivedAt: f.now(),
+		}
 		f.ok(f.recovery().Repost(f.ctx, t))
 		equal(f.T, queue, f.queue(queue).Paused, map[string]string{"a-1": "its key has leaked"}[queue])
 	}

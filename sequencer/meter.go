@@ -80,7 +80,8 @@ func (s *Sequencer) moved(before, t *lifecycle.Transaction, step *lifecycle.Step
 		s.Observe(before, t, step)
 	}
 	m := Move{
-		Type: t.Type, Ledger: t.Ledger, Queue: t.Queue, Key: t.PostedBy, Reason: step.Reason, From: before.Phase, To: t.Phase, Lasted: -1, Age: -1,
+		Type: t.Type, Ledger: t.Ledger, Queue: t.Queue, Key: t.PostedBy, Reason: step.Reason,
+		From: before.Phase, To: t.Phase, Lasted: -1, Age: -1,
 		Retry: t.Retries > before.Retries, Failure: step.Failure(before), Orphaned: t.Reopened && !before.Reopened,
 	}
 	if !before.ChangedAt.IsZero() && t.Phase != before.Phase {

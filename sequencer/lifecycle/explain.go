@@ -113,8 +113,8 @@ func (s *Scene) dispatching() said {
 		return said{"Its sender is bound; the attempt is planned when enough Mina nodes are synced.",
 			s.forNodes(), Next{Action: StepAskWorker}}
 	case why != ReasonProving && s.Now.Sub(since) > s.Policy.CycleInterval:
-		return said{fmt.Sprintf("Its sender is bound, and attempt %d is not planned yet since %s: its worker is asked who it is "+
-			"before, and the Mina nodes for its account; if that stays so, see whether they answer.",
+		return said{fmt.Sprintf("Its sender is bound, and attempt %d is not planned yet since %s: its worker is asked who "+
+			"it is before, and the Mina nodes for its account; if that stays so, see whether they answer.",
 			len(t.Attempts)+1, stamp(since)),
 			Wait{Code: WaitWorker, Detail: "its worker, or the Mina nodes"}, Next{Action: StepAskWorker}}
 	case why != ReasonProving:

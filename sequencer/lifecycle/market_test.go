@@ -426,7 +426,8 @@ func TestRaiseByMarket(t *testing.T) {
 	if s.Txn == nil || s.Txn.Last().Fee != 150 {
 		t.Errorf("refused for its fee: %s", told(v, s))
 	}
-	e := Explain(&Scene{View: *view(waits(90), sees(FatePooled, 0), long, auto(8)), Dispatched: true, Asked: true, Living: alive})
+	e := Explain(&Scene{View: *view(waits(90), sees(FatePooled, 0), long, auto(8)), Dispatched: true, Asked: true,
+		Living: alive})
 	if !strings.Contains(e.Summary, "It pays what the market asks for.") || e.Next.Action != StepSendAgain {
 		t.Errorf("explained: %+v", e)
 	}
