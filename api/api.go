@@ -74,6 +74,8 @@ type Options struct {
 	Chain func(context.Context) *Chain
 	// Recovering says why this process binds and sends nothing; "" if it does, and nil too.
 	Recovering func() string
+	// Troubles says what else keeps this process, or its store, from working as it should; nil is nothing.
+	Troubles func() []Trouble
 	// Ledgers says how the ledgers stand that this process hands batches to; nil are none.
 	Ledgers func() []Ledger
 	// Batch says what a batch is in Grid's words, and what its ledger made of its transactions; nil
@@ -129,8 +131,9 @@ type Meter struct {
 	Request func(method, route string, status int, took time.Duration)
 	// Following is told that a client begins to follow the events (1) or ends (-1).
 	Following func(change int)
-	// Posted is told what became of a post of the keys of a name: accepted, existed or refused.
-	Posted func(key, outcome string)
+	// Posted is told what became of a post of the keys of a name: accepted, existed or refused; and
+	// in which queue it is, "" if in none.
+	Posted func(key, queue, outcome string)
 	// WrongKey is told that a key was given that is none, by the login or by a program.
 	WrongKey func(way string)
 }
@@ -160,14 +163,14 @@ func (a *api) posted(who caller, result queues.Accepted) {
 	if a.Meter.Posted == nil {
 		return
 	}
-	outcome := postAccepted
 	switch {
 	case result.Err != nil || result.Transaction == nil:
-		outcome = postRefused
+		a.Meter.Posted(who.name, "", postRefused)
 	case result.Existed:
-		outcome = postExisted
+		a.Meter.Posted(who.name, result.Transaction.Queue, postExisted)
+	default:
+		a.Meter.Posted(who.name, result.Transaction.Queue, postAccepted)
 	}
-	a.Meter.Posted(who.name, outcome)
 }
 
 // accepting begins the trace of an item.

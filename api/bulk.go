@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
 )
@@ -96,9 +98,7 @@ func (a *api) pauseAll(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	reason, until := f.pause()
-	return a.queueBulk(w, r, f, func(*queues.Queue) bool { return true }, func(ctx context.Context, name string) error {
-		return a.Store.PauseUntil(ctx, name, reason, until)
-	})
+	return a.queueBulk(w, r, f, reason, until, func(*queues.Queue) bool { return true })
 }
 
 func (a *api) resumeAll(w http.ResponseWriter, r *http.Request) error {
@@ -106,17 +106,28 @@ func (a *api) resumeAll(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return a.queueBulk(w, r, f, func(q *queues.Queue) bool { return q.Paused != "" }, a.Store.Resume)
+	return a.queueBulk(w, r, f, "", time.Time{}, func(q *queues.Queue) bool { return q.Paused != "" })
 }
 
-// queueBulk is bulk for queues, of those that f has read so far.
-func (a *api) queueBulk(w http.ResponseWriter, r *http.Request, f *form, meant func(*queues.Queue) bool,
-	do func(ctx context.Context, name string) error) error {
-	b := &bulk{do: do}
+// queueBulk is bulk for queues, of those that f has read so far: they are paused for a reason, or with
+// "" go on. It is said of those that come to be first, so that none slips in between.
+func (a *api) queueBulk(w http.ResponseWriter, r *http.Request, f *form, reason string, until time.Time,
+	meant func(*queues.Queue) bool) error {
+	b := &bulk{do: func(ctx context.Context, name string) error {
+		return a.Store.PauseUntil(ctx, name, reason, until)
+	}}
 	inner, texts := f.filter("prefix", "key")
 	within := a.chosen(inner, texts)
 	if err := b.read(r, f, inner, texts); err != nil {
 		return err
+	}
+	if !b.dry {
+		if err := a.Store.Stop(r.Context(), within, reason, until); errors.Is(err, queues.ErrTooManyStops) {
+			return invalid(dispatcher.FieldError{Field: "filter", Message: fmt.Sprintf("must not be of one more beginning: %d are "+
+				"stopped at most; resume some of those that GET /overview names as stops", queues.MostStops)})
+		} else if err != nil {
+			return err
+		}
 	}
 	b.page = func(ctx context.Context, cursor string) (names []string, next string, more bool, err error) {
 		qs, next, err := a.Store.QueuesNamed(ctx, "", within, mostPage, cursor)

@@ -50,7 +50,7 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	filter.who = v.caller
 	s := &stream{
-		feed: a.feed, filter: filter, name: v.name, crowded: crowded,
+		feed: a.feed, filter: filter, sees: v.name + " " + strings.Join(v.within, "|"), name: v.name, crowded: crowded,
 		granted: func() bool { return a.grants(r, v.caller) },
 		w:       w, control: http.NewResponseController(w), at: p.Last, known: -1,
 	}
@@ -93,6 +93,11 @@ type eventFilter struct {
 // some reports whether not everything is let through.
 func (f eventFilter) some() bool {
 	return f.queue != "" || f.uid != "" || f.kind != "" || f.actor != "" || len(f.who.within) > 0
+}
+
+// only reports whether all is let through that a key for some queues sees.
+func (f eventFilter) only() bool {
+	return f.queue == "" && f.uid == "" && f.kind == "" && f.actor == "" && len(f.who.within) > 0
 }
 
 func eventFilterOf(r *http.Request) (eventFilter, error) {

@@ -15,8 +15,10 @@ const (
 	// tailBlock is how long one read waits for the next event. The tail ends so
 	// long after the last client has gone.
 	tailBlock = time.Second
-	// tailPause gathers what happens in quick succession into one read.
+	// tailPause gathers what happens in quick succession into one read, for up to so many clients
+	// as a process writes to in that time with little work; for more it gathers for longer.
 	tailPause   = 50 * time.Millisecond
+	tailClients = 250
 	tailTimeout = 10 * time.Second // of one look at the log
 	tailBackoff = time.Second      // the longest pause while the store does not answer
 	// chunkEvents bounds what a client that does not read keeps from being freed.
@@ -63,7 +65,7 @@ type tail struct {
 	cut    func()        // ends the look at the log that is under way
 }
 
-// A chunk is some events in a row, as they are sent. It is never changed.
+// A chunk is some events in a row, as they are sent. It is never changed, but for sights.
 type chunk struct {
 	first, last int64 // numbers
 	entries     []queues.Entry
@@ -72,9 +74,38 @@ type chunk struct {
 	// names are the queues, uids, types and actors in it: most clients look for one that
 	// is not.
 	names map[string]struct{}
+
+	mu     sync.Mutex
+	sights map[string]sight // by whose they are
 }
 
-// size is about what a chunk takes.
+// A sight is what somebody sees of a chunk who sees some queues: all streams of a key share it.
+type sight struct {
+	text []byte
+	last int64 // number of the last event in it, 0 for none
+}
+
+// sight is what who sees, whom name tells from all who see otherwise.
+func (c *chunk) sight(epoch, name string, who caller) sight {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, known := c.sights[name]
+	if known {
+		return s
+	}
+	for i := range c.entries {
+		if e := &c.entries[i]; who.within.Admit(eventQueue(e)) {
+			s.text, s.last = appendEvent(s.text, epoch, who.event(e)), e.Number
+		}
+	}
+	if c.sights == nil {
+		c.sights = make(map[string]sight)
+	}
+	c.sights[name] = s
+	return s
+}
+
+// size is about what a chunk takes, without sights: each event is in few of them.
 func (c *chunk) size() int { return cap(c.text) + 400*len(c.entries) }
 
 func newChunk(epoch string, entries []queues.Entry) *chunk {
@@ -181,7 +212,7 @@ func (f *feed) follow(t *tail) {
 			f.extend(t, p.Entries)
 			behind, pause = t.last.Number < p.Last, 0
 			if !behind && len(p.Entries) > 0 {
-				pause = tailPause
+				pause = f.gather()
 			}
 		}
 		if pause > 0 {
@@ -192,6 +223,14 @@ func (f *feed) follow(t *tail) {
 		}
 		t.cut()
 	}
+}
+
+// gather is how long what happens is gathered: the writes to all clients are bounded, however many
+// of them there are and however much happens.
+func (f *feed) gather() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return tailPause * time.Duration(max(tailClients, f.clients)) / tailClients
 }
 
 // read waits for more if the tail is not behind.

@@ -46,6 +46,43 @@ func TestFeedCost(t *testing.T) {
 	})
 }
 
+// TestGather: the more listen, the longer it is gathered what they are told: the writes to all of them
+// are bounded.
+func TestGather(t *testing.T) {
+	t.Parallel()
+	for clients, want := range map[int]time.Duration{0: tailPause, tailClients: tailPause, 2 * tailClients: 2 * tailPause, 4000: 800 * time.Millisecond} {
+		if got := (&feed{clients: clients}).gather(); got != want {
+			t.Errorf("%d listen: %v, want %v", clients, got, want)
+		}
+	}
+}
+
+// TestSight: what a key for some queues sees is made once for all who follow by it: what is in its
+// queues, by its own uids.
+func TestSight(t *testing.T) {
+	t.Parallel()
+	entry := func(n int64, queue, uid string) queues.Entry {
+		return queues.Entry{Event: queues.Event{Number: n, Kind: queues.OfTransaction, ID: uid}, Queue: queue, Type: "ANY"}
+	}
+	c := newChunk("1", []queues.Entry{entry(1, "a-1", "one~x"), entry(2, "b-1", "two~x"), entry(3, "a-2", "y"), entry(4, "c", "z")})
+	one, two := caller{name: "one", within: queues.Prefixes{"a-"}}, caller{name: "two", within: queues.Prefixes{"b-"}}
+	seen, other := c.sight("1", "1", one), c.sight("1", "2", two)
+	for text, want := range map[string]bool{`"x"`: true, `"y"`: true, "one~": false, "two~": false, `"z"`: false, "id: 1-3": true, "id: 1-2": false} {
+		if strings.Contains(string(seen.text), text) != want {
+			t.Errorf("one sees %s: %v in\n%s", text, !want, seen.text)
+		}
+	}
+	if seen.last != 3 || other.last != 2 || !strings.Contains(string(other.text), `"x"`) {
+		t.Errorf("up to %d, and the other %d: %s", seen.last, other.last, other.text)
+	}
+	if again := c.sight("1", "1", one); &again.text[0] != &seen.text[0] {
+		t.Error("it is made twice")
+	}
+	if none := c.sight("1", "3", caller{name: "three", within: queues.Prefixes{"d"}}); len(none.text) > 0 || none.last != 0 {
+		t.Errorf("who has no queue sees %s", none.text)
+	}
+}
+
 // The ring holds no more than it may, whatever is read.
 func TestRing(t *testing.T) {
 	t.Parallel()

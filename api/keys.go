@@ -94,6 +94,18 @@ func (ring *Keyring) within(name string) (all queues.Prefixes, known bool) {
 	return all, known
 }
 
+// Beginning is the longest beginning of a queue's name that any key is limited to, "" if none is.
+func (ring *Keyring) Beginning(queue string) (longest string) {
+	for _, l := range *ring.locks.Load() {
+		for _, begin := range l.within {
+			if len(begin) > len(longest) && strings.HasPrefix(queue, begin) {
+				longest = begin
+			}
+		}
+	}
+	return longest
+}
+
 // open reports whether nobody needs a key.
 func (ring *Keyring) open() bool { return len(*ring.locks.Load()) == 0 }
 

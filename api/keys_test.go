@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mina-sequencer/queues"
 )
 
 func TestKeyring(t *testing.T) {
@@ -18,6 +20,19 @@ func TestKeyring(t *testing.T) {
 		who := ring.find(secret)
 		if got := who.name + " " + who.scope.String(); got != want {
 			t.Errorf("%q is %q, want %q", secret, got, want)
+		}
+	}
+}
+
+// TestBeginning: a queue is told by the longest beginning that any key is limited to.
+func TestBeginning(t *testing.T) {
+	t.Parallel()
+	ring := NewKeyring([]Key{
+		{"one", Submit, "one", queues.Prefixes{"a-", "a-b-"}}, {"two", Submit, "two", queues.Prefixes{"c-", "a-b"}}, {"ops", Admin, "ops", nil},
+	})
+	for queue, want := range map[string]string{"a-1": "a-", "a-b-1": "a-b-", "a-b": "a-b", "c-": "c-", "c": "", "": ""} {
+		if got := ring.Beginning(queue); got != want {
+			t.Errorf("%s is told by %q, want %q", queue, got, want)
 		}
 	}
 }

@@ -26,6 +26,12 @@ type Chain struct {
 	Detail        string    // why it is not OK, or why a node has no vote
 }
 
+// A Trouble is something that a person has to see to.
+type Trouble struct {
+	Code   string // of doctor's where it is about the store; else CLOCK or SENDING
+	Detail string // a sentence without its full stop: what is so, and what to do
+}
+
 // A Ledger is a ledger that takes batches, as this process knows it.
 type Ledger struct {
 	Name   string
@@ -91,11 +97,15 @@ func (a *api) readOverview(ctx context.Context) ([]byte, error) {
 	if a.Recovering != nil {
 		recovering = a.Recovering()
 	}
-	return appendOverview(nil, &v, &flow, pool, recovering, chain, ledgers), nil
+	var troubles []Trouble
+	if a.Troubles != nil {
+		troubles = a.Troubles()
+	}
+	return appendOverview(nil, &v, &flow, pool, recovering, troubles, chain, ledgers), nil
 }
 
 func appendOverview(
-	b []byte, v *queues.Overview, f *queues.Flow, pool []*senders.Sender, recovering string, c *Chain, ledgers []Ledger,
+	b []byte, v *queues.Overview, f *queues.Flow, pool []*senders.Sender, recovering string, troubles []Trouble, c *Chain, ledgers []Ledger,
 ) []byte {
 	o := object{b}
 	o.open()
@@ -117,7 +127,17 @@ func appendOverview(
 	o.number("failed", f.Failed)
 	o.close()
 	o.pool(pool)
+	o.stops(v.Stops)
 	o.optional("recovering", recovering)
+	o.name("troubles")
+	o.b = appendList(o.b, troubles, func(b []byte, t Trouble) []byte {
+		o := object{b}
+		o.open()
+		o.text("code", t.Code)
+		o.text("detail", t.Detail)
+		o.close()
+		return o.b
+	})
 	o.name("chain")
 	if c == nil {
 		o.null()
@@ -170,6 +190,22 @@ func (o *object) pool(pool []*senders.Sender) {
 	}
 	o.close()
 	o.close()
+}
+
+// stops are what holds for queues that come to be, by how their names begin.
+func (o *object) stops(all []queues.Stop) {
+	o.name("stops")
+	o.b = appendList(o.b, all, func(b []byte, s queues.Stop) []byte {
+		o := object{b}
+		o.open()
+		o.text("prefix", s.Prefix)
+		o.optional("reason", s.Reason)
+		o.time("since", s.Since)
+		o.time("until", s.Until)
+		o.optional("by", s.By)
+		o.close()
+		return o.b
+	})
 }
 
 func (o *object) chain(c *Chain) {

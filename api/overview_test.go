@@ -17,7 +17,10 @@ func TestOverview(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		chain := Chain{OK: true, Synced: 2, Nodes: 3, Height: 7, TipSlot: 70, Slot: 71, SlotTime: 180 * time.Second, Network: "mina:testnet", Detail: "one lags"}
-		s := setup(t, func(o *Options) { o.Chain = func(context.Context) *Chain { return &chain } })
+		s := setup(t, func(o *Options) {
+			o.Chain = func(context.Context) *Chain { return &chain }
+			o.Troubles = func() []Trouble { return []Trouble{{"CLOCK", "It is off"}} }
+		})
 		for _, account := range []string{"B62a", "B62b", "B62c"} {
 			if err := s.senders.Register(t.Context(), account, "http://w"); err != nil {
 				t.Fatal(err)
@@ -40,7 +43,7 @@ func TestOverview(t *testing.T) {
 		v := s.ask("GET", "/overview", "").want(200).read()
 		want := fmt.Sprintf(`{"counts":{"WAITING":3,"DISPATCHING":1,"REVISION":0,"RETRY":0,"DONE":1,"FAILED":0,"UNRESOLVED":0},"queues":4,`+
 			`"oldestAt":%q,"rates":{"seconds":65,"accepted":5,"done":1,"retried":0,"failed":0},`+
-			`"senders":{"free":1,"bound":1,"out":1,"reasons":{"DRAINING":1}},"recovering":null,`+
+			`"senders":{"free":1,"bound":1,"out":1,"reasons":{"DRAINING":1}},"stops":[],"recovering":null,"troubles":[{"code":"CLOCK","detail":"It is off"}],`+
 			`"chain":{"ok":true,"synced":2,"nodes":3,"height":7,"tipSlot":70,"slot":71,"slotMillis":180000,"network":"mina:testnet","at":null,"detail":"one lags"},"ledgers":[]}`,
 			oldest.ReceivedAt.Format("2006-01-02T15:04:05.000Z07:00"))
 		delete(v, "at")

@@ -50,6 +50,11 @@ func TestSeats(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
+		own[2].release() // which was taken, too
+		synctest.Wait()
+		if len(got) > 0 || len(p.line) != 2 {
+			t.Error("who waits was given what is not free")
+		}
 		second.release()
 		if name := <-got; name != "d" {
 			t.Errorf("the turn is of %s, which has one", name)
@@ -62,6 +67,13 @@ func TestSeats(t *testing.T) {
 		first.release()
 		if name := <-got; name != "b" {
 			t.Errorf("the turn is of %s", name)
+		}
+		few := newSeats(3, 0)
+		for _, name := range []string{"a", "a", "b"} {
+			few.take(name, false).lend(func() {})
+		}
+		if few.take("b", true) != nil {
+			t.Error("one is taken from who would have fewer then")
 		}
 	})
 }

@@ -29,6 +29,7 @@ type stream struct {
 	tail    *tail
 	epoch   string
 	filter  eventFilter
+	sees    string          // names all who see what it does
 	name    string          // of the key that it was opened with
 	granted func() bool     // that key still lets see the same
 	crowded <-chan struct{} // closed when another one needs its seat
@@ -114,6 +115,17 @@ func (s *stream) pass(c *chunk) error {
 		return nil
 	}
 	skip := int(s.at + 1 - c.first)
+	if skip == 0 && s.filter.only() {
+		seen := c.sight(s.epoch, s.sees, s.filter.who)
+		if len(seen.text) > 0 {
+			if err := s.write(seen.text); err != nil {
+				return err
+			}
+			s.known = seen.last
+		}
+		s.at = c.last
+		return nil
+	}
 	if s.filter.some() {
 		return s.choose(c.entries[skip:], func(b []byte, i int) []byte {
 			start := 0

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -66,6 +68,10 @@ func TestStopTenant(t *testing.T) {
 			t.Errorf("%s %s: %s", step.command, step.body, diff)
 		}
 	}
+	stops, _ := ask("GET", "/overview", "").want(200).read()["stops"].([]any)
+	if len(stops) != 1 || stops[0].(map[string]any)["prefix"] != "none" { // which nobody has resumed
+		t.Errorf("when the tenant is resumed there are stops: %v", stops)
+	}
 	for filter, want := range map[string][]string{
 		`{"prefix":"a-"}`: {"u-a-1", "u-a-2"}, `{"key":"one"}`: {"u-a-1", "u-a-2", "u-b-1"},
 		`{"key":"one","state":"FAILED"}`: nil, `{"key":"two","queue":"a-1"}`: nil, `{"key":"one","queue":"a-1"}`: {"u-a-1"},
@@ -78,6 +84,44 @@ func TestStopTenant(t *testing.T) {
 			t.Errorf("%s: %s", filter, diff)
 		}
 	}
+}
+
+// TestStopsWhatComes: a tenant that is stopped stays so with queues that come to be later, and who
+// looks sees it; one who is resumed is so with all. A dry run says nothing of them.
+func TestStopsWhatComes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _, ask := stopping(t)
+		n := 3
+		comes := func(want string) {
+			t.Helper()
+			for _, prefix := range []string{"a-", "b-"} {
+				n++
+				queue := fmt.Sprint(prefix, n)
+				s.ask("POST", "/transactions", fmt.Sprintf(`{"queue":%q,"type":"ANY","data":{}}`, queue), authorized("one")...).want(202)
+				q := ask("GET", "/queues/"+queue, "").want(200).read()
+				if fmt.Sprint(q["reason"]) != want {
+					t.Errorf("queue %s is paused for %v, want %s", queue, q["reason"], want)
+				}
+			}
+		}
+		ask("POST", "/queues/pause", `{"filter":{"key":"one"},"dryRun":true}`).want(200)
+		comes("<nil>")
+		ask("POST", "/queues/pause", `{"filter":{"key":"one"},"reason":"leaked","until":"2999-01-01T00:00:00Z"}`).want(200)
+		comes("leaked")
+		stop := "map[by:ops prefix:%s reason:leaked since:" + time.Now().UTC().Format("2006-01-02T15:04:05.000Z07:00") +
+			" until:2999-01-01T00:00:00.000Z]"
+		got := fmt.Sprint(ask("GET", "/overview", "").want(200).read()["stops"])
+		if want := "[" + fmt.Sprintf(stop, "b-") + " " + fmt.Sprintf(stop, "a-") + "]"; got != want {
+			t.Errorf("GET /overview tells of %s, want %s", got, want)
+		}
+		s.ask("POST", "/transactions", `{"queue":"c-3","type":"ANY","data":{}}`, authorized("two")...).want(202)
+		if q := ask("GET", "/queues/c-3", "").want(200).read(); q["paused"] != false {
+			t.Errorf("another tenant's is paused: %v", q)
+		}
+		ask("POST", "/queues/resume", `{"filter":{"key":"one"}}`).want(200)
+		comes("<nil>")
+	})
 }
 
 // TestStopRefused: what names nobody, or everybody, stops nothing, and says what is wrong.
@@ -98,6 +142,13 @@ func TestStopRefused(t *testing.T) {
 		s.ask("POST", path, `{"filter":{"prefix":"a-"}}`, authorized("one")...).wantProblem(403, codeForbidden)
 	}
 	ask("POST", "/queues/pause", `{"filter":{"prefix":"a-"},"until":"2001-01-01T00:00:00Z"}`).wantProblem(422, codeInvalidData)
+	for i := range queues.MostStops {
+		ask("POST", "/queues/pause", fmt.Sprintf(`{"filter":{"prefix":"x-%03d"}}`, i)).want(200)
+	}
+	p := ask("POST", "/queues/pause", `{"filter":{"prefix":"a-"}}`).wantProblem(422, codeInvalidData)
+	if got := fields(p); !slices.Equal(got, []string{"filter"}) {
+		t.Errorf("one beginning too many names %v", got)
+	}
 	qs, _, err := s.store.Queues(t.Context(), 100, "")
 	if err != nil || slices.ContainsFunc(qs, func(q *queues.Queue) bool { return q.Paused != "" }) || d.take() != nil {
 		t.Errorf("something was stopped, %v", err)
@@ -124,10 +175,10 @@ func TestPosted(t *testing.T) {
 	told := map[string]int{}
 	s := setup(t, func(o *Options) {
 		o.Keys = tenants()
-		o.Meter.Posted = func(key, outcome string) {
+		o.Meter.Posted = func(key, queue, outcome string) {
 			mu.Lock()
 			defer mu.Unlock()
-			told[key+" "+outcome]++
+			told[key+" "+queue+" "+outcome]++
 		}
 	})
 	post := func(key, queue, uid string) string {
@@ -141,7 +192,9 @@ func TestPosted(t *testing.T) {
 	post("two", "c-1", "w")
 	s.ask("POST", "/transactions", `{`, authorized("two")...).want(400)
 	s.ask("POST", "/transactions/batch", doc+"\n{}\n"+`{"queue":"b-1","type":"ANY","data":{}}`, authorized("one")...).want(200)
-	want := map[string]int{"one accepted": 2, "one existed": 2, "one refused": 2, "two accepted": 1, "two refused": 1}
+	want := map[string]int{
+		"one a-1 accepted": 1, "one b-1 accepted": 1, "one a-1 existed": 2, "one  refused": 2, "two c-1 accepted": 1, "two  refused": 1,
+	}
 	if !maps.Equal(told, want) {
 		t.Errorf("told %v, want %v", told, want)
 	}

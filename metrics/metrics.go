@@ -30,6 +30,9 @@ type Options struct {
 	MinBalance                 uint64
 	FeeLimitSender, FeeLimit   uint64 // of a day; 0 is no limit
 	FeeLimitQueue, FeeLimitKey uint64
+	// Beginning is the beginning of a queue's name by which its figures are told, "" for none of
+	// its own; nil is none of any.
+	Beginning func(queue string) string
 }
 
 // Metrics is one registry of figures.
@@ -42,8 +45,9 @@ type Metrics struct {
 	retries, errors, raises, reopened    *prometheus.CounterVec
 	fees, scriptCalls, answers, takeover *prometheus.CounterVec
 	followers                            prometheus.Gauge
-	wrongKeys, tenants                   *prometheus.CounterVec
-	keys                                 names
+	wrongKeys, tenants, ended            *prometheus.CounterVec
+	keys, beginnings                     names
+	beginning                            func(queue string) string
 	looks, estimates, repriced, landed   *prometheus.CounterVec
 	webhooks                             *prometheus.CounterVec
 	webhookCalls, posts                  *prometheus.HistogramVec
@@ -52,7 +56,7 @@ type Metrics struct {
 
 // New returns figures that nothing has been counted in.
 func New(o Options) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry()}
+	m := &Metrics{registry: prometheus.NewRegistry(), beginning: o.Beginning}
 	m.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 
@@ -99,8 +103,12 @@ func New(o Options) *Metrics {
 		m.wrongKeys.WithLabelValues(way)
 	}
 	m.tenants = m.counter("posted_total",
-		"Posts by the name of the API key, none where nobody needs a key and other beyond a hundred names: "+
-			"transactions accepted, known already (existed) or refused, each of a batch by itself.", "key", "outcome")
+		"Posts by the name of the API key, and by the longest beginning of the queue's name that keys are limited to: none "+
+			"where nobody needs a key, of what is refused, and of other queues; other beyond a hundred of each. "+
+			"Transactions accepted, known already (existed) or refused, each of a batch by itself.", "key", "prefix", "outcome")
+	m.ended = m.counter("ended_total",
+		"Transactions that came to their end, by whom posted them and to which queues, as of sequencer_posted_total.",
+		"key", "prefix", "state")
 	m.webhooks = m.counter("webhook_tries_total",
 		"Tries to deliver an event, by outcome: delivered, failed or throttled (429).", "endpoint", "outcome")
 	m.webhookCalls = m.histogram("webhook_seconds", "How long endpoints took to answer, or not to.", short, "endpoint")
@@ -266,6 +274,9 @@ func (m *Metrics) moved(x sequencer.Move) {
 	if x.Lasted >= 0 && !from.Final() {
 		m.states.WithLabelValues(x.Type, string(from)).Observe(x.Lasted.Seconds())
 	}
+	if to.Final() && !from.Final() {
+		m.ended.WithLabelValues(m.tenant(x.Key, x.Queue, string(to))...).Inc()
+	}
 	if to.Final() && !from.Final() && x.Age >= 0 {
 		m.ends.WithLabelValues(x.Type, string(to)).Observe(x.Age.Seconds())
 	}
@@ -318,9 +329,20 @@ func (m *Metrics) Webhook(endpoint, outcome string, took time.Duration) {
 func (m *Metrics) API() api.Meter {
 	return api.Meter{
 		Request: m.request, Following: func(change int) { m.followers.Add(float64(change)) },
-		Posted:   func(key, outcome string) { m.tenants.WithLabelValues(m.keys.bounded(key), outcome).Inc() },
+		Posted: func(key, queue, outcome string) {
+			m.tenants.WithLabelValues(m.tenant(key, queue, outcome)...).Inc()
+		},
 		WrongKey: func(way string) { m.wrongKeys.WithLabelValues(way).Inc() },
 	}
+}
+
+// tenant are the labels of what was posted with a key to a queue, and of what became of it.
+func (m *Metrics) tenant(key, queue, what string) []string {
+	begin := ""
+	if m.beginning != nil {
+		begin = m.beginning(queue)
+	}
+	return []string{m.keys.bounded(key), m.beginnings.bounded(begin), what}
 }
 
 // names bound how many values of a label there are. They may be used concurrently.

@@ -48,7 +48,9 @@ func newBench(t *testing.T, client *redis.Client) *bench {
 
 func newBenchWith(t *testing.T, client *redis.Client, ledgers map[string]ledger.Ledger, nodes ...*mina.Node) *bench {
 	t.Helper()
-	b := &bench{T: t, client: client, metrics: metrics.New(metrics.Options{Version: "v1", MinBalance: 1_000_000_000, FeeLimit: 2_500_000_000})}
+	o := metrics.Options{Version: "v1", MinBalance: 1_000_000_000, FeeLimit: 2_500_000_000}
+	o.Beginning = regexp.MustCompile(`^q-\d+-`).FindString
+	b := &bench{T: t, client: client, metrics: metrics.New(o)}
 	var err error
 	b.store, err = queues.Open(client, queues.Options{Namespace: "test", Observe: b.metrics.Script})
 	b.ok(err)
@@ -225,10 +227,12 @@ func TestHooks(t *testing.T) {
 	api.Following(-1)
 	api.WrongKey("login")
 	for i := range 200 {
-		api.Posted(fmt.Sprint("shop-", i), "accepted")
+		api.Posted(fmt.Sprint("shop-", i), fmt.Sprintf("q-%d-x", i), "accepted")
 	}
-	api.Posted("shop-0", "refused")
-	api.Posted("", "existed")
+	api.Posted("shop-0", "", "refused")
+	api.Posted("", "elsewhere", "existed")
+	meter.Moved(sequencer.Move{Type: "MINT", Queue: "q-1-x", Key: "shop-1", From: lifecycle.PhaseFailing, To: lifecycle.PhaseFailed,
+		Lasted: -1, Age: -1})
 	text := b.scrape()
 	b.want(text,
 		`sequencer_state_seconds_sum{state="WAITING",type="MINT"} 3`, `sequencer_state_seconds_count{state="WAITING",type="MINT"} 1`,
@@ -240,8 +244,11 @@ func TestHooks(t *testing.T) {
 		`sequencer_inclusion_seconds_sum{type="MINT"} 40`, `sequencer_inclusion_blocks_sum{type="MINT"} 2`,
 		`sequencer_worker_call_seconds_sum{call="prove",outcome="ok",type="MINT"} 2`, `sequencer_worker_call_seconds_sum{call="prove",outcome="failed",type="MINT"} 1`,
 		`sequencer_fee_raises_total{type="MINT"} 1`, `sequencer_takeovers_total 3`, `sequencer_event_clients 1`,
-		`sequencer_posted_total{key="shop-99",outcome="accepted"} 1`, `sequencer_posted_total{key="shop-0",outcome="refused"} 1`,
-		`sequencer_posted_total{key="other",outcome="accepted"} 100`, `sequencer_posted_total{key="none",outcome="existed"} 1`,
+		`sequencer_posted_total{key="shop-99",outcome="accepted",prefix="q-99-"} 1`,
+		`sequencer_posted_total{key="shop-0",outcome="refused",prefix="none"} 1`,
+		`sequencer_posted_total{key="other",outcome="accepted",prefix="other"} 100`,
+		`sequencer_posted_total{key="none",outcome="existed",prefix="none"} 1`,
+		`sequencer_ended_total{key="shop-1",prefix="q-1-",state="FAILED"} 1`, `sequencer_ended_total{key="none",prefix="none",state="DONE"} 1`,
 		`sequencer_wrong_keys_total{way="login"} 1`, `sequencer_wrong_keys_total{way="program"} 0`,
 		`sequencer_http_requests_total{method="POST",route="/api/v1/transactions",status="202"} 1`,
 		`sequencer_http_requests_total{method="other",route="none",status="405"} 1`,

@@ -87,7 +87,9 @@ func TestNestedData(t *testing.T) {
 func TestBlockOf(t *testing.T) {
 	t.Parallel()
 	const hash = "3N\x7f\a\"\u2028"
-	landed := &lifecycle.Transaction{Landed: 1, Attempts: []lifecycle.Attempt{{Number: 1, State: lifecycle.Included, Height: 7, StateHash: hash}}}
+	landed := &lifecycle.Transaction{Landed: 1, Attempts: []lifecycle.Attempt{
+		{Number: 1, State: lifecycle.Included, Height: 7, StateHash: hash},
+	}}
 	var got struct{ StateHash string }
 	if err := json.Unmarshal(blockOf(landed), &got); err != nil || got.StateHash != hash {
 		t.Errorf("%s: %v", blockOf(landed), err)
@@ -148,7 +150,9 @@ func TestRecordOfResult(t *testing.T) {
 	t.Parallel()
 	block := json.RawMessage(`{"blockHeight":7,"stateHash":"3N"}`)
 	for result, stored := range map[string]bool{"": true, string(block): false, `{"n":1}`: true} {
-		txn := lifecycle.Transaction{Landed: 1, Attempts: []lifecycle.Attempt{{Number: 1, State: lifecycle.Included, Height: 7, StateHash: "3N"}}}
+		txn := lifecycle.Transaction{Landed: 1, Attempts: []lifecycle.Attempt{
+			{Number: 1, State: lifecycle.Included, Height: 7, StateHash: "3N"},
+		}}
 		if result != "" {
 			txn.Done = json.RawMessage(result)
 		}

@@ -128,7 +128,8 @@ func (s *Store) lookForReplicas(ctx context.Context, info map[string]string) err
 	if online == 0 || now.Sub(fromMillis(ms)) < replicaMark {
 		return nil
 	}
-	if err := s.client.Set(ctx, s.key("is:replicas"), millis(now), 0).Err(); err != nil && !redis.HasErrorPrefix(err, "OOM") {
+	err = s.client.Set(ctx, s.key("is:replicas"), millis(now), 0).Err()
+	if err != nil && !redis.HasErrorPrefix(err, "OOM") {
 		return storeError("noting that there are replicas", err)
 	}
 	return nil

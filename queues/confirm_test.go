@@ -139,7 +139,7 @@ func TestReplicaPromoted(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	master.Kill()
-	if err := replica.Client.SlaveOf(ctx, "no", "one").Err(); err != nil {
+	if err := replica.Client.ReplicaOf(ctx, "no", "one").Err(); err != nil {
 		t.Fatal(err)
 	}
 	if store := look(replica); !store.Confirms() {

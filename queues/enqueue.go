@@ -1,17 +1,13 @@
 package queues
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"sort"
 	"strings"
-	"sync"
 	"time"
 
 	"mina-sequencer/sequencer/lifecycle"
@@ -105,64 +101,6 @@ func (s *Store) Enqueue(ctx context.Context, item Item) Accepted {
 	}
 	s.answers.Put(p.done) // it has been answered once, or never will be, and nobody else has it
 	return a
-}
-
-// EnqueueBatch accepts items as a [Batch] of its own.
-func (s *Store) EnqueueBatch(ctx context.Context, items []Item) []Accepted {
-	return NewBatch(s).Enqueue(ctx, items)
-}
-
-// A Batch accepts items that are to stay in order, in as many parts as they are given in. Behind
-// what its queue could not take for now none of that queue is tried, and where the store failed
-// or takes nothing at all, none: it would overtake that. One call at a time.
-type Batch struct {
-	store  *Store
-	failed error            // why nothing is tried any more
-	full   map[string]error // why nothing of a queue is
-}
-
-// NewBatch begins a batch.
-func NewBatch(s *Store) *Batch { return &Batch{store: s, full: map[string]error{}} }
-
-// Enqueue accepts items in order, each for itself, and answers in the same order.
-func (b *Batch) Enqueue(ctx context.Context, items []Item) []Accepted {
-	out := make([]Accepted, len(items))
-	for next := 0; next < len(items); {
-		var some []Item
-		var places []int
-		for size := 0; next < len(items) && len(some) < MaxBatch; next++ {
-			item := items[next]
-			if out[next].Err = b.refusal(item.Queue); out[next].Err != nil {
-				continue
-			}
-			if size += len(item.Data); len(some) > 0 && size > maxPosted {
-				break
-			}
-			some, places = append(some, item), append(places, next)
-		}
-		if len(some) == 0 {
-			break
-		}
-		for i, a := range b.store.enqueue(ctx, some) {
-			out[places[i]] = a
-			switch {
-			case a.Err == nil, errors.Is(a.Err, ErrKeyReused), errors.Is(a.Err, ErrKeyGone): // it alone, for ever
-			case errors.Is(a.Err, ErrTooManyWaiting), errors.Is(a.Err, ErrDamaged):
-				b.full[some[i].Queue] = a.Err
-			default:
-				b.failed = a.Err
-			}
-		}
-	}
-	return out
-}
-
-// refusal is why nothing more of a queue is tried, nil if it is.
-func (b *Batch) refusal(queue string) error {
-	if b.failed != nil {
-		return b.failed
-	}
-	return b.full[queue]
 }
 
 func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
@@ -319,154 +257,4 @@ func newPosts(s *Store) *group[post] {
 			}
 		},
 	}
-}
-
-// SameJSON reports whether two documents are the same JSON: white space and the
-// order of fields do not count, numbers are compared by their text. Documents
-// that cannot be read are the same only to the letter.
-func SameJSON(a, b []byte) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	x, errX := canonical(a)
-	y, errY := canonical(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
-}
-
-func canonical(doc []byte) ([]byte, error) {
-	d := json.NewDecoder(bytes.NewReader(doc))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one document")
-	}
-	var out bytes.Buffer
-	if err := writeCanonical(&out, v); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
-}
-
-func writeCanonical(w *bytes.Buffer, v any) error {
-	switch v := v.(type) {
-	case map[string]any:
-		names := make([]string, 0, len(v))
-		for name := range v {
-			names = append(names, name)
-		}
-		sort.Strings(names)
-		w.WriteByte('{')
-		for _, name := range names {
-			if err := writeCanonical(w, name); err != nil {
-				return err
-			}
-			if err := writeCanonical(w, v[name]); err != nil {
-				return err
-			}
-		}
-		w.WriteByte('}')
-	case []any:
-		w.WriteByte('[')
-		for _, e := range v {
-			if err := writeCanonical(w, e); err != nil {
-				return err
-			}
-			w.WriteByte(',')
-		}
-		w.WriteByte(']')
-	case json.Number:
-		w.WriteString("#" + v.String() + "#")
-	default:
-		b, err := json.Marshal(v)
-		if err != nil {
-			return err
-		}
-		w.Write(b)
-	}
-	return nil
-}
-
-// A group lets what arrives while calls are under way share the next call, so
-// that many concurrent callers cost few round trips, and a single one waits for
-// nobody. It has no goroutine of its own: whoever finds a call free makes it.
-type group[T any] struct {
-	calls int         // under way at a time
-	most  int         // members of one call
-	bytes int         // of the members of one call, by size; 0 is no limit
-	size  func(T) int // nil where bytes is 0
-	send  func(context.Context, []T)
-
-	mu      sync.Mutex
-	waiting []T
-	running int
-}
-
-// sendTimeout bounds a shared call. It does not end with the context of the one
-// who happens to make it: others wait for it too.
-const sendTimeout = 15 * time.Second
-
-// add has item sent, by this call or the next. It returns as soon as somebody
-// is to send it.
-func (g *group[T]) add(ctx context.Context, item T) {
-	g.mu.Lock()
-	g.waiting = append(g.waiting, item)
-	free := g.running < g.calls
-	if free {
-		g.running++
-	}
-	g.mu.Unlock()
-	if free && g.flush(ctx) {
-		// Whoever makes a call for all does not make the others' for ever.
-		go func() {
-			for g.flush(ctx) {
-			}
-		}()
-	}
-}
-
-// drop takes back what no call has taken along yet, and reports whether there was any.
-func (g *group[T]) drop(is func(T) bool) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	before := len(g.waiting)
-	g.waiting = slices.DeleteFunc(g.waiting, is)
-	return len(g.waiting) < before
-}
-
-// flush makes one call for what has gathered, and reports whether more has
-// gathered meanwhile; if not, its turn is over.
-func (g *group[T]) flush(ctx context.Context) (more bool) {
-	if members := g.take(); len(members) > 0 { // another call may have taken them along
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
-		g.send(ctx, members)
-		cancel()
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.waiting) == 0 {
-		g.waiting = nil
-		g.running--
-		return false
-	}
-	return true
-}
-
-func (g *group[T]) take() []T {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	n, bytes := 0, 0
-	for n < min(len(g.waiting), g.most) {
-		if g.bytes > 0 {
-			if bytes += g.size(g.waiting[n]); n > 0 && bytes > g.bytes {
-				break
-			}
-		}
-		n++
-	}
-	members := g.waiting[:n:n]
-	g.waiting = g.waiting[n:]
-	return members
 }

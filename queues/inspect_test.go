@@ -72,7 +72,7 @@ func (f *fixture) dump() dump {
 			name := strings.TrimPrefix(k, f.key(""))
 			left[name] = p.PTTL(f.ctx, k)
 			switch kind, _, _ := strings.Cut(name, ":"); kind {
-			case "t", "x", "q", "b", "batch", "gone", "n", "is", "ping", "turn", "rate":
+			case "t", "x", "q", "b", "batch", "gone", "n", "is", "ping", "turn", "rate", "stops":
 				read[name] = p.Get(f.ctx, k)
 			case "f", "s", "recovery", "waiting", "fees", "budgets":
 				read[name] = p.HGetAll(f.ctx, k)

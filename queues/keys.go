@@ -39,6 +39,10 @@ import (
 //	                       in flight as a person has set it, narrow: as it is now that some have
 //	                       broken; and on a line of its own why it is paused
 //	queues         zset    all queue names, for listing
+//	stops          string  what holds for queues that come to be, by how their names begin: a line
+//	                       each, "<since ms> <until ms> <beginning> <who said so> <why they are
+//	                       paused>", empty for none; of those that fit a queue the last, and
+//	                       without a reason it runs
 //	ready:<type>   zset    queues that can be bound and whose head has this type, and was posted without
 //	                       a key, by when they became ready or their last transaction ended, in
 //	                       microseconds

@@ -544,6 +544,7 @@ func (m *model) readOverview() {
 	want := queues.Overview{
 		At: m.now, States: map[lifecycle.State]int64{}, Types: map[string]queues.Load{vote: {}, batch: {}},
 		Queues: int64(len(m.want.Queues)), Events: int64(len(m.want.Log) - m.trimmed), Fees: map[string]uint64{},
+		Stops: m.stops,
 	}
 	for p := range m.procs {
 		if m.lives(p) {

@@ -124,7 +124,62 @@ func (m *model) accept(item queues.Item) (string, *lifecycle.Transaction) {
 	if !item.ExpiresAt.IsZero() {
 		m.due["d:"+item.UID] = item.ExpiresAt
 	}
-	return "ok false", m.want.Enqueue(item.UID, item.Queue, item.Type, item.Terms, item.By)
+	return "ok false", m.enqueue(item.UID, item.Queue, item.Type, item.Terms, item.By)
+}
+
+// enqueue accepts one; if its queue comes to be, that obeys what a person has said of such.
+func (m *model) enqueue(uid, queue, typ string, terms lifecycle.Terms, by string) *lifecycle.Transaction {
+	there := m.queueOf(queue) != nil
+	t := m.want.Enqueue(uid, queue, typ, terms, by)
+	for _, stop := range slices.Backward(m.stops) {
+		if there || !strings.HasPrefix(queue, stop.Prefix) {
+			continue
+		}
+		if stop.Reason != "" && (stop.Until.IsZero() || stop.Until.After(m.now)) {
+			m.want.Pause(queue, stop.Reason, stop.Until)
+			if !stop.Until.IsZero() {
+				m.due["p:"+queue] = stop.Until
+			}
+		}
+		break
+	}
+	return t
+}
+
+// stop says of all queues whose names begin so what holds of those that come to be.
+func (m *model) stop() bool {
+	within := one(m, queues.Prefixes{"q"}, queues.Prefixes{"q1"}, queues.Prefixes{"q2", "q1"},
+		queues.Prefixes{"q1x", "q3"})
+	why, until := one(m, "", "", "why it is", "for another reason"), time.Time{}
+	if why != "" && m.draw(3) {
+		until = m.clock().Add(time.Duration(m.rand.IntN(5))*hour - hour/2)
+	}
+	m.note("%v %q %v", within, why, until)
+	m.do(0, func(s *queues.Store, _ *poolOf) answer {
+		return m.said(nil, s.Stop(m.ctx, within, why, until))
+	}, func() answer {
+		before := m.stops
+		all := slices.DeleteFunc(slices.Clone(before), func(s queues.Stop) bool { return within.Admit(s.Prefix) })
+		for _, begin := range within {
+			stop := queues.Stop{Prefix: begin, Reason: why, Since: m.now, Until: until}
+			for _, s := range before {
+				if s.Prefix == begin && s.Reason == why && s.Until.Equal(until) {
+					stop.Since = s.Since
+				}
+			}
+			all = append(all, stop)
+		}
+		var kept []queues.Stop // that make a difference
+		for _, s := range all {
+			holds := s.Reason != "" && (s.Until.IsZero() || s.Until.After(m.now))
+			if holds || slices.ContainsFunc(kept, func(o queues.Stop) bool { return strings.HasPrefix(s.Prefix, o.Prefix) }) {
+				kept = append(kept, s)
+			}
+		}
+		m.stops = kept
+		return says("ok")
+	})
+	return true
 }
 
 // bindSome binds by turns, with what was never tried planned for some senders.
@@ -779,10 +834,11 @@ func (m *model) repost() bool {
 			m.due["d:"+t.UID] = t.ExpiresAt
 		}
 		m.want.Sequence = max(t.Sequence, m.want.Sequence+1) - 1
-		m.want.Enqueue(t.UID, t.Queue, t.Type, t.Terms, t.PostedBy)
+		restored := len(m.want.Log)
+		m.enqueue(t.UID, t.Queue, t.Type, t.Terms, t.PostedBy)
 		r := m.want.Record(t.UID)
 		r.Txn.ReceivedAt, r.Txn.ChangedAt = t.ReceivedAt, t.ReceivedAt
-		m.want.Log[len(m.want.Log)-1].Code = "RESTORED"
+		m.want.Log[restored].Code = "RESTORED"
 		m.want.Unsettled = true
 		return says("ok")
 	})

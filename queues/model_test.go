@@ -159,7 +159,7 @@ func (m *model) operations() []operation {
 		{2, "save", m.save}, {1, "fail over", m.failOver}, {8, "adopt", m.adoptOne},
 		{3, "repost", m.repost}, {2, "market", m.lookAtMarket},
 		{4, "settle", m.settle}, {4, "read", m.read}, {2, "full", m.full},
-		{1, "rate", m.rate}, {3, "width", m.width},
+		{1, "rate", m.rate}, {3, "width", m.width}, {4, "stop", m.stop},
 	}
 }
 
@@ -439,6 +439,7 @@ type beside struct {
 	used       map[string]int64 // microseconds up to which a rate is used up
 	trimmed    int              // events that are kept no longer
 	market     market
+	stops      []queues.Stop
 	// Of the operation under way.
 	looked  []string // whose owners are told to look
 	leaving bool     // somebody is woken although nothing can be bound

@@ -244,6 +244,97 @@ func testPauseEmpty(f *fixture) {
 	}
 }
 
+// testStop: what is posted to a queue that comes to be is held while a person has its like stopped,
+// and nobody else is: not before, not behind the end of the stop, and not what there was.
+func testStop(f *fixture) {
+	f.register("S1", "S2", "S3", "S4")
+	ctx := queues.By(f.ctx, "ops")
+	f.post("a-there", "a")
+	f.ok(f.store.Stop(ctx, queues.Prefixes{"a-", "c-"}, "its key\nhas leaked", time.Time{}))
+	f.post("a-new", "b")
+	f.post("c-new", "c")
+	f.post("b-new", "d")
+	f.bound("a S1", "d S2")
+	for _, queue := range []string{"a-new", "c-new"} {
+		equal(f.T, queue, f.queue(queue).Paused, "its key has leaked")
+	}
+	since := f.overview().Stops[0].Since
+	if since.IsZero() || since.After(f.now()) {
+		f.Errorf("stopped since %v", since)
+	}
+	equal(f.T, "stops", f.overview().Stops, []queues.Stop{
+		{Prefix: "a-", Reason: "its key has leaked", Since: since, By: "ops"},
+		{Prefix: "c-", Reason: "its key has leaked", Since: since, By: "ops"},
+	})
+	all, err := f.store.Events(f.ctx, 0, 100)
+	f.ok(err)
+	var told []string
+	for _, e := range all {
+		if e.Kind == queues.OfQueue || e.Actor != "" {
+			told = append(told, e.ID+" "+e.Code+" "+e.Actor)
+		}
+	}
+	equal(f.T, "events", told, []string{"a-new PAUSED ops", "c-new PAUSED ops"})
+	f.ok(f.store.Stop(ctx, queues.Prefixes{"a-"}, "", time.Time{}))
+	f.post("a-newer", "e")
+	f.post("c-newer", "g")
+	f.bound("e S3")
+	f.ok(f.store.Stop(ctx, queues.Prefixes{"c"}, "", time.Time{}))
+	equal(f.T, "stops", len(f.overview().Stops), 0)
+	f.post("c-newest", "h")
+	f.bound("h S4")
+	f.ok(f.store.Resume(f.ctx, "a-new")) // it alone
+	f.to("h", lifecycle.PhaseDone)
+	f.bound("b S4")
+}
+
+// testStopOfAPart: of what was said of a queue's like the last holds, also where it lets some run.
+func testStopOfAPart(f *fixture) {
+	stop := func(why string, until time.Time, within ...string) {
+		f.Helper()
+		f.ok(f.store.Stop(f.ctx, within, why, until))
+	}
+	never := time.Time{}
+	stop("all", never, "a")
+	stop("", never, "a-1", "b")
+	stop("some", f.now().Add(time.Hour), "a-1-x")
+	for queue, want := range map[string]string{"a-0": "all", "a-1": "", "a-1-0": "", "a-1-x0": "some", "b": ""} {
+		f.post(queue, "in-"+queue)
+		equal(f.T, queue, f.queue(queue).Paused, want)
+	}
+	equal(f.T, "until", f.queue("a-1-x0").PausedUntil, f.overview().Stops[2].Until)
+	stop("over", f.now().Add(-time.Hour), "a-1")
+	equal(f.T, "stops", len(f.overview().Stops), 2)
+	f.post("a-1-x1", "over")
+	equal(f.T, "a pause that is over", f.queue("a-1-x1").Paused, "")
+	stop("all again", never, "a")
+	once := f.overview().Stops
+	<-time.After(2 * time.Millisecond)
+	stop("all again", never, "a")
+	equal(f.T, "stops", once, []queues.Stop{{Prefix: "a", Reason: "all again", Since: once[0].Since}})
+	equal(f.T, "said twice", f.overview().Stops, once)
+	stop("all again", f.now().Add(time.Hour), "a")
+	if since := f.overview().Stops[0].Since; !since.After(once[0].Since) {
+		f.Errorf("said anew: since %v", since)
+	}
+}
+
+// testStopMany: no more are kept than every post may read, and of those that are no word is lost.
+func testStopMany(f *fixture) {
+	many := make(queues.Prefixes, queues.MostStops)
+	for i := range many {
+		many[i] = fmt.Sprintf("a-%03d", i)
+	}
+	f.ok(f.store.Stop(f.ctx, many, "why", time.Time{}))
+	before := f.overview().Stops
+	if err := f.store.Stop(f.ctx, queues.Prefixes{"b"}, "why", time.Time{}); !errors.Is(err, queues.ErrTooManyStops) {
+		f.Errorf("one more: %v", err)
+	}
+	equal(f.T, "stops", f.overview().Stops, before)
+	f.ok(f.store.Stop(f.ctx, queues.Prefixes{"a"}, "why", time.Time{}))
+	equal(f.T, "stops", len(f.overview().Stops), 1)
+}
+
 // testWidth: what a person has set decides how many may be in flight, and less after what
 // broke, until as many have landed. The process that drives the queue hears of it.
 func testWidth(f *fixture) {

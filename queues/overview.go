@@ -19,6 +19,8 @@ type Overview struct {
 	Events    int64 // kept
 	// Fees is what attempts that were begun today cost, in nanomina, by sender.
 	Fees map[string]uint64
+	// Stops are what holds for queues that come to be, in the order in which it was said.
+	Stops []Stop
 }
 
 // A Load is what there is to do of one type.
@@ -70,7 +72,7 @@ func (r *reply) overview(l []any) Overview {
 			lifecycle.Done: n[1], lifecycle.Failed: n[2], lifecycle.Unresolved: n[3],
 		},
 		Types: map[string]Load{}, Ledgers: map[string]Load{}, Queues: n[5], Processes: n[6], Events: n[7],
-		Fees: map[string]uint64{},
+		Fees: map[string]uint64{}, Stops: r.stops(r.string(r.at(l, 5))),
 	}
 	types := r.list(r.at(l, 2))
 	for i := 0; i+3 < len(types); i += 4 {

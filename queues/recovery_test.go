@@ -41,6 +41,7 @@ func TestRecovery(t *testing.T) {
 		"Repost":                testRepost,
 		"RepostOnAPage":         testRepostOnAPage,
 		"RepostBatch":           testRepostBatch,
+		"RepostStopped":         testRepostStopped,
 		"AdoptForgottenSender":  testAdoptForgottenSender,
 		"AdoptFamiliar":         testAdoptFamiliar,
 		"Candidates":            testCandidates,
@@ -678,6 +679,18 @@ func testRepost(f *fixture) {
 	f.inspect()
 	if p := f.pulse(me, long, ""); !p.Settled {
 		f.Errorf("what was removed is missed: %+v", p)
+	}
+}
+
+// testRepostStopped: also a queue that Redis has forgotten comes to be as a person has said of its like.
+func testRepostStopped(f *fixture) {
+	f.ok(f.store.Stop(f.ctx, queues.Prefixes{"a-"}, "its key has leaked", time.Time{}))
+	for _, queue := range []string{"a-1", "b-1"} {
+		t := &lifecycle.Transaction{
+			UID: "in-" + queue, Queue: queue, Type: vote, Data: []byte(`{}`), Sequence: 1, ReceivedAt: f.now(),
+		}
+		f.ok(f.recovery().Repost(f.ctx, t))
+		equal(f.T, queue, f.queue(queue).Paused, map[string]string{"a-1": "its key has leaked"}[queue])
 	}
 }
 

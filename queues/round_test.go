@@ -95,6 +95,30 @@ func testRoundOfThree(f *fixture) {
 	equal(f.T, "order", got, want)
 }
 
+// testRoundBindable: a bind is possible where there are a queue and a sender for it, whoever posted.
+func testRoundBindable(f *fixture) {
+	possible := func(want bool, types ...string) {
+		f.Helper()
+		got, err := f.store.Bindable(f.ctx, types, []string{senders.Shared})
+		f.ok(err)
+		equal(f.T, fmt.Sprintf("a bind of %v is possible", types), got, want)
+	}
+	f.postBy("a", vote, "q1")
+	possible(false, vote)
+	f.register("S")
+	possible(true, vote)
+	possible(true, batch, vote)
+	possible(false, batch)
+	f.bindAs(me, 1)
+	possible(false, vote)
+	f.postBy("a", vote, "q2")
+	f.postBy("", batch, "q3")
+	possible(false, vote, batch) // whose sender is at work
+	f.to("q1", lifecycle.PhaseDone, final)
+	possible(true, vote)
+	possible(true, batch)
+}
+
 // testRoundOfTypes: who posts several types has no more turns for that, and of the queues of one
 // the oldest comes first, whatever its type.
 func testRoundOfTypes(f *fixture) {

@@ -104,6 +104,7 @@ var (
 	removeScript    = NewScript("remove", source("removal")+source("remove"))
 	calledScript    = newSharedScript("called", source("called"))
 	pauseScript     = NewScript("pause", source("removal")+source("pause"))
+	stopScript      = NewScript("stop", source("stop"))
 	widthScript     = NewScript("width", source("removal")+source("width"))
 	lineScript      = newPlainScript("line", source("line"))
 	oldestScript    = newPlainScript("oldest", source("oldest"))

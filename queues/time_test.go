@@ -628,7 +628,9 @@ func testRemoveGuards(f *fixture) {
 	f.to("a", lifecycle.PhaseFailed, last(func(a *lifecycle.Attempt) { a.State = lifecycle.Signed }),
 		signed(1, []byte("x")))
 	refused("failed, an attempt is open")
-	f.to("a", lifecycle.PhaseFailed, last(func(a *lifecycle.Attempt) { a.State, a.EndedAt = lifecycle.Expired, time.UnixMilli(5) }))
+	f.to("a", lifecycle.PhaseFailed, last(func(a *lifecycle.Attempt) {
+		a.State, a.EndedAt = lifecycle.Expired, time.UnixMilli(5)
+	}))
 	f.ok(f.store.Remove(f.ctx, "a"))
 	if err := f.store.Remove(f.ctx, "a"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("twice: %v", err)

@@ -405,7 +405,8 @@ func TestWrongEra(t *testing.T) {
 					return
 				}
 				s := awaitSender(w, account, lifecycle.WrongNetwork, time.Minute)
-				if !strings.Contains(s.Detail, tc.o1js) || !strings.Contains(s.Detail, "will be refused") || s.Until.IsZero() || worker.Calls()[devworker.Prove] > 0 {
+				if !strings.Contains(s.Detail, tc.o1js) || !strings.Contains(s.Detail, "will be refused") ||
+					s.Until.IsZero() || worker.Calls()[devworker.Prove] > 0 {
 					t.Errorf("the sender: %+v, calls %v", s, worker.Calls())
 				}
 			})
@@ -424,7 +425,8 @@ func TestWrongForm(t *testing.T) {
 		w.Post("q", "a")
 		s := awaitSender(w, old, lifecycle.WrongNetwork, time.Minute)
 		a := w.Get("a")
-		if !strings.Contains(s.Detail, "will be refused") || s.Until.IsZero() || a.State() != lifecycle.Waiting || a.Retries != 0 ||
+		if !strings.Contains(s.Detail, "will be refused") || s.Until.IsZero() ||
+			a.State() != lifecycle.Waiting || a.Retries != 0 ||
 			len(a.Attempts) != 1 || a.Open() || len(w.Net.Seen()) != 0 {
 			t.Errorf("the sender: %+v; the transaction %s, %d retries, %+v; sent %v",
 				s, a.State(), a.Retries, a.Attempts, w.Net.Seen())

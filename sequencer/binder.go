@@ -33,7 +33,8 @@ func (s *Sequencer) idle() string {
 	case s.Recovering() != "":
 		return s.Recovering()
 	case limit > 0 && s.boundQueues() >= limit:
-		return fmt.Sprintf("it drives as many queues as SEQUENCER_CLAIM_LIMIT allows it, %d", limit)
+		return fmt.Sprintf("it drives as many queues as SEQUENCER_CLAIM_LIMIT allows it, %d: raise it, or start another "+
+			"process", limit)
 	case s.outdated(c) && !s.wanted.Load(): // nobody asks
 	case s.outdated(c):
 		return "the Mina nodes do not answer it: see them, and SEQUENCER_MINA_URL"

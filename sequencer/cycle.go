@@ -284,7 +284,8 @@ func (s *Sequencer) tip() lifecycle.Tip {
 	c := s.Chain.Chain()
 	tip := lifecycle.Tip{
 		At: c.At, Quorum: c.Quorum, Fresh: !s.outdated(c), Height: c.Height, TipSlot: c.TipSlot, Slot: c.Slot,
-		SlotTime: c.SlotTime, Zero: c.Zero, First: c.First, Synced: c.Synced, NoArchive: errors.Is(c.Archive, mina.ErrNoArchive),
+		SlotTime: c.SlotTime, Zero: c.Zero, First: c.First, Synced: c.Synced,
+		NoArchive: errors.Is(c.Archive, mina.ErrNoArchive),
 	}
 	if c.Archive != nil && !tip.NoArchive {
 		tip.ArchiveLost = c.Archive.Error()

@@ -69,7 +69,7 @@ func TestExplainTurn(t *testing.T) {
 }
 
 // TestExplainUnclaimed: a queue for which a sender is free, and that nobody binds, is told for a
-// minute to be bound now, and then what may lack: a process that has room, or nodes that answer.
+// cycle to be bound now, and then what may lack: a process that has room, or nodes that answer.
 func TestExplainUnclaimed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

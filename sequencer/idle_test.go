@@ -29,7 +29,7 @@ func TestFreeAndNobodyBinds(t *testing.T) {
 			before: func(w *harness.World, _ string) {
 				w.Post("first", "long") // takes all the room
 			},
-			words: "it drives as many queues as SEQUENCER_CLAIM_LIMIT allows it, 1 (process",
+			words: "it drives as many queues as SEQUENCER_CLAIM_LIMIT allows it, 1: raise it, or start another process (process",
 			mends: func(w *harness.World, _ *harness.Process, _ string) { w.Policy.ClaimLimit = 0; w.Start() },
 		},
 		"the nodes hang": {

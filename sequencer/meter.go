@@ -24,6 +24,8 @@ type Meter struct {
 type Move struct {
 	Type     string
 	Ledger   string           // that a batch is for, else ""
+	Queue    string           // that it stands in
+	Key      string           // name of the API key that it was posted with, "" for none
 	Reason   lifecycle.Reason // of the decision, or of what was learnt
 	From, To lifecycle.Phase
 	Failure  string // its class, see [lifecycle.Step.Failure]; "" if it is none
@@ -78,7 +80,8 @@ func (s *Sequencer) moved(before, t *lifecycle.Transaction, step *lifecycle.Step
 		s.Observe(before, t, step)
 	}
 	m := Move{
-		Type: t.Type, Ledger: t.Ledger, Reason: step.Reason, From: before.Phase, To: t.Phase, Lasted: -1, Age: -1,
+		Type: t.Type, Ledger: t.Ledger, Queue: t.Queue, Key: t.PostedBy, Reason: step.Reason,
+		From: before.Phase, To: t.Phase, Lasted: -1, Age: -1,
 		Retry: t.Retries > before.Retries, Failure: step.Failure(before), Orphaned: t.Reopened && !before.Reopened,
 	}
 	if !before.ChangedAt.IsZero() && t.Phase != before.Phase {

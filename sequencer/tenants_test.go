@@ -2,6 +2,7 @@ package sequencer_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -17,6 +18,8 @@ import (
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
 )
+
+var tenantSeeds = flag.Uint64("tenants.seeds", 40, "how many seeds two tenants share the service in")
 
 // The kinds of posts of a tenant that makes only bad ones: the words of its uids.
 var badKinds = []string{"hopeless", "errs", "kills", "lost", "refused", "misproved"}
@@ -132,7 +135,7 @@ func together(t *testing.T, seed uint64, withBad bool) (took time.Duration) {
 func TestTwoTenants(t *testing.T) {
 	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
-	seeds := uint64(40)
+	seeds := *tenantSeeds
 	if lane.Sampled() {
 		seeds = 3
 	}

@@ -54,8 +54,8 @@ func (c *Client) ResumeQueue(ctx context.Context, name string) (*Queue, error) {
 	return ask[Queue](ctx, c, request{method: http.MethodPost}, "queues", name, "resume")
 }
 
-// PauseAll pauses all queues that f chooses and that there are, in steps, as CancelAll does;
-// with dry they are only counted. What is posted to a queue that comes to be later is not held.
+// PauseAll pauses all queues that f chooses, in steps, as CancelAll does, and those that come to be
+// later, until ResumeAll; with dry those that there are are only counted.
 func (c *Client) PauseAll(ctx context.Context, f QueueFilter, reason string, until time.Time, dry bool) iter.Seq2[*Bulk, error] {
 	return bulk(ctx, c, f, func(cursor string) any {
 		return struct {

@@ -19,7 +19,7 @@ local first = call('INCRBY', P .. 'n:seq', count) - count -- refused if the memo
 local seq = first
 
 -- What is there already, read at once.
-local keys, batches, n = {}, {}, 0
+local keys, batches, n = { P .. 'stops' }, {}, 1
 for i = 3, #ARGV, 7 do
   local uid, chosen, typ, name, _, more, also = unpack(ARGV, i, i + 6)
   keys[n + 1], keys[n + 2] = P .. 't:' .. uid, P .. 'q:' .. name
@@ -59,7 +59,7 @@ end
 local total = 0
 for _, n in ipairs(most > 0 and call('HVALS', P .. 'waiting') or {}) do total = total + tonumber(n) end
 local answer, fresh = { now, 0 }, {}
-n = 0
+n = 1
 for i = 3, #ARGV, 7 do
   local uid, chosen, typ, name, payload, more, also = unpack(ARGV, i, i + 6)
   local key, batch, gone, former, known = 't:' .. uid, batches[i], false, false, nil
@@ -110,7 +110,10 @@ for i = 3, #ARGV, 7 do
     if l.waiting == 1 then -- nothing else of the queue waits
       found[name] = text
       local q = que(name)
-      if not text then put('queues', 0, name) end
+      if not text then
+        put('queues', 0, name)
+        obey(q, values[1])
+      end
       if q.run == '' and q.paused == '' and not holds(q) then
         if later(begins) then put('due', begins, 'q:' .. name) else ready(q, uid, typ, by) end
       end

@@ -315,6 +315,23 @@ local function halt(q, reason, till)
   if till ~= '' then put('due', till, 'p:' .. q.name) else drop('due', 'p:' .. q.name) end
 end
 
+-- A stop is what a person has said of all queues whose names begin alike, for those that come to
+-- be: a line of words, since when and until when, the beginning, who says so, and why they are
+-- paused, empty for none. Of those that fit a queue the last holds; without a reason it runs.
+local STOP = '(%d+) (%d*) (%S+) (%S*) ([^\n]*)\n'
+
+-- obey has a queue that comes to be paused if the stops are so.
+local function obey(q, stops)
+  local till, who, why
+  for _, ends, begin, by, reason in string.gmatch(stops or '', STOP) do
+    if string.sub(q.name, 1, #begin) == begin then till, who, why = ends, by, reason end
+  end
+  if (why or '') == '' or till ~= '' and not later(till) then return end
+  halt(q, why, till)
+  actor = who
+  event('q', q.name, '', '', '', '', 'PAUSED')
+end
+
 -- answered ends that it waits for a callback. It reports whether it waits for nothing else.
 local function answered(q, uid)
   if not awaits(q, uid) then return false end

@@ -7,7 +7,7 @@
 --          {type, waiting, ready queues, when the oldest head was received, of the 64
 --          queues that have been ready longest, of the nameless and of 64 with a name …},
 --          {sender, nanomina that its attempts of today cost, …},
---          {phase, type, when received, for each bound transaction read …}}
+--          {phase, type, when received, for each bound transaction read …}, the stops}
 local from = tonumber(ARGV[1])
 local bound = {}
 for _, uid in ipairs(call('ZRANGE', P .. 'bound', from, from + tonumber(ARGV[2]) - 1)) do
@@ -47,4 +47,5 @@ local figures = {
   total, size('st:DONE'), size('st:FAILED'), size('st:UNRESOLVED'), size('bound'), size('queues'),
   call('ZCOUNT', P .. 'procs', '(' .. now, '+inf'), call('XLEN', P .. 'events'),
 }
-return { now, figures, types, call('HGETALL', P .. 'fees:' .. math.floor(now / DAY)), bound }
+local fees, stops = call('HGETALL', P .. 'fees:' .. math.floor(now / DAY)), call('GET', P .. 'stops')
+return { now, figures, types, fees, bound, stops or '' }

@@ -24,8 +24,9 @@ call('RPUSH', P .. 'line:' .. queue, uid)
 put('pages', page, page)
 put('queues', 0, queue)
 waits(typ, 1)
-q.there, q.waiting = true, q.waiting + 1
 event('t', uid, '', '', 'waiting', '', 'RESTORED')
+if not q.there then obey(q, call('GET', P .. 'stops')) end
+q.there, q.waiting = true, q.waiting + 1
 place(q)
 flush()
 call('SET', P .. 'is:server', '')

@@ -717,7 +717,8 @@ func TestBusyLedger(t *testing.T) {
 		v.Policy.LedgerRetries, v.Local.Submits = retries, 0
 		for n := range retries {
 			s := Learn(v, submitTold(SubmitBusy, true))
-			if pause := s.Local.SubmitAt.Sub(v.Clock); s.Txn != nil || pause != min(time.Second<<n, 16*time.Second) || s.Local.Busy.Code != "E" {
+			pause := s.Local.SubmitAt.Sub(v.Clock)
+			if s.Txn != nil || pause != min(time.Second<<n, 16*time.Second) || s.Local.Busy.Code != "E" {
 				t.Fatalf("of %d, after %d times: %s, asked again after %v", retries, n+1, s.Reason, pause)
 			}
 			v.Local = s.Local

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -38,7 +39,10 @@ type said struct {
 // Explain puts the reason of the next step into words. It is a pure function: it asks
 // nobody, and decides nothing.
 func Explain(s *Scene) Explanation {
-	d := s.inTime(s.amongOthers(s.say()))
+	d := s.takenOver()
+	if !s.Txn.Phase.Bound() || !s.abandoned() {
+		d = s.inTime(s.amongOthers(s.say()))
+	}
 	return Explanation{
 		State: s.Txn.State(), Since: s.Txn.ChangedAt, Summary: d.summary, Wait: d.wait, Next: d.next, Attempts: s.attempts(),
 	}
@@ -68,13 +72,31 @@ func (s *Scene) say() said {
 	return s.endedBy()
 }
 
+// abandoned reports whether the process that drives it does not live: nothing goes on until another one
+// has taken it over.
+func (s *Scene) abandoned() bool {
+	by := func(b Binder) bool { return strings.HasPrefix(s.Txn.Claim, b.Process+":") }
+	return s.Txn.Claim != "" && !slices.ContainsFunc(s.Living, by)
+}
+
+func (s *Scene) takenOver() said {
+	text := "The process that drives it is gone, or hangs; another one takes it over."
+	if len(s.Living) == 0 {
+		text = "The process that drives it is gone, or hangs, and none runs that could take it over: start one."
+	}
+	return said{text, Wait{Code: WaitProcess, Detail: "a process that takes it over"}, Next{Action: StepWatch}}
+}
+
 func (s *Scene) dispatching() said {
 	t, a := s.Txn, s.Txn.Last()
 	if a != nil { // what the process that drives it knows, and whoever asks need not
 		s.Local.Taken, s.Local.Marked = a.Number, a.Number
 	}
 	why := Decide(&s.View).Reason
-	soon := Next{Action: StepAskWorker, At: s.Now}
+	soon, since := Next{Action: StepAskWorker, At: s.Now}, t.ChangedAt
+	if a != nil && a.EndedAt.After(since) {
+		since = a.EndedAt
+	}
 	switch {
 	case s.Shut != "":
 		return said{"Its sender is bound, and nothing is asked or sent now: " + s.Shut + ".",
@@ -90,6 +112,11 @@ func (s *Scene) dispatching() said {
 	case why != ReasonProving && !s.Tip.At.IsZero() && !s.Tip.Quorum:
 		return said{"Its sender is bound; the attempt is planned when enough Mina nodes are synced.",
 			s.forNodes(), Next{Action: StepAskWorker}}
+	case why != ReasonProving && s.Now.Sub(since) > s.Policy.CycleInterval:
+		return said{fmt.Sprintf("Its sender is bound, and attempt %d is not planned yet since %s: its worker is asked who "+
+			"it is before, and the Mina nodes for its account; if that stays so, see whether they answer.",
+			len(t.Attempts)+1, stamp(since)),
+			Wait{Code: WaitWorker, Detail: "its worker, or the Mina nodes"}, Next{Action: StepAskWorker}}
 	case why != ReasonProving:
 		return said{"Its sender is bound; attempt " + fmt.Sprint(len(t.Attempts)+1) + " is being planned.",
 			Wait{Code: WaitNothing}, soon}
@@ -125,7 +152,7 @@ func (s *Scene) watching() said {
 		return said{fmt.Sprintf("Attempt %d is signed and stored, and is sent when the replicas of Redis that "+
 			"SEQUENCER_REDIS_WAIT asks for have confirmed that; too few do since %s: see why they are away.%s",
 			t.Last().Number, stamp(s.unconfirmed()), s.noMore()),
-			Wait{Code: WaitSending, Detail: "replicas of Redis do not confirm"}, Next{Action: StepSend}}
+			Wait{Code: WaitSending, Detail: "replicas of Redis to confirm it"}, Next{Action: StepSend}}
 	case t.Phase == PhaseSent && !t.Legacy() && (g.Fate == "" || g.Fate == FateUnknown && !g.Passed):
 		return said{fmt.Sprintf("Attempt %d is signed and being sent to the Mina nodes.%s", t.Last().Number, s.noMore()),
 			Wait{Code: WaitSending}, Next{Action: StepSend, At: s.Now}}

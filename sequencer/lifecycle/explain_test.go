@@ -21,11 +21,17 @@ func brief(e Explanation) string {
 	return strings.Join(lines, "\n")
 }
 
+// alive are the processes that live, where nothing else is said: the one that drives what is bound.
+var alive = []Binder{{Process: "me"}}
+
 // scene is one in which everything is in order, and this process has been asked that
 // dispatches the type.
 func scene(t *Transaction, changes ...func(*Scene)) *Scene {
-	s := &Scene{View: *view(t), Dispatched: true, Living: []Binder{{Process: "p", Types: []string{"MINT", "BURN"}}}}
+	s := &Scene{View: *view(t), Dispatched: true, Living: []Binder{{Process: "me", Types: []string{"MINT", "BURN"}}}}
 	s.Tip.At, s.Tip.Slot = clock, 300
+	if t.Phase == PhaseDispatching {
+		t.ChangedAt = now
+	}
 	for _, c := range changes {
 		c(s)
 	}
@@ -144,6 +150,18 @@ func waitingTold() []telling {
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its worker was away or busy (because); the queue is left alone for a while.\n" +
 				"WORKER 10:02, then BIND 10:02"},
+		{"held, beside others at work", scene(txn(PhaseWaiting, wrong(CodeUnavailable), deferrals(1)), pool(rested, busy, drained),
+			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
+			"First in its queue; its worker was away or busy (because); the queue is left alone for a while. " +
+				"2 of 3 senders are out of use; other queues go on with the rest.\nWORKER 10:02, then BIND 10:02"},
+		{"held, and nobody is at work", scene(txn(PhaseWaiting, wrong(CodeUnavailable), deferrals(1)), pool(rested),
+			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
+			"First in its queue; its worker was away or busy (because); the queue is left alone for a while. " +
+				"All senders are out of use, so other queues wait, too.\nWORKER 10:02, then BIND 10:02"},
+		{"held, told to a key with prefixes", scene(txn(PhaseWaiting, wrong(CodeUnavailable), deferrals(1)), pool(rested), limited,
+			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
+			"First in its queue; its worker was away or busy (because); the queue is left alone for a while.\n" +
+				"WORKER 10:02, then BIND 10:02"},
 		{"free, and nobody binds it", scene(waits(), head, pool(Candidate{AccountID: "B62f"}), func(s *Scene) { s.Ready = now.Add(-time.Hour) }),
 			"First in its queue; a sender is free, and no process has bound it since 2026-11-20T09:00:00Z; if that stays so, see that " +
 				"a process runs that dispatches MINT, reaches the free sender's worker, and has room under SEQUENCER_CLAIM_LIMIT.\n" +
@@ -174,7 +192,7 @@ func waitingTold() []telling {
 		{"recovery", scene(waits(), head, func(s *Scene) { s.Shut = "Redis has forgotten" }),
 			"First in its queue; nothing is bound now: Redis has forgotten.\nRECOVERY, then BIND"},
 		{"no quorum", scene(waits(), head, fewNodes),
-			"First in its queue; too few Mina nodes are synced to start anything.\nNODES, then BIND"},
+			"First in its queue; too few Mina nodes are synced to start anything: see why they are not.\nNODES, then BIND"},
 		{"found", scene(txn(PhaseWaiting, try(Signed)), head),
 			"First in its queue; an attempt of it was found on the chain or in a pool; it waits for the sender of that one.\n" +
 				"FREE_SENDER, then BIND\nsigned, unknown: sent, and may land"},
@@ -184,7 +202,8 @@ func waitingTold() []telling {
 		{"all busy, and others before it", scene(waits(), head, pool(busy), func(s *Scene) { s.Before = 3 }),
 			"First in its queue; no sender is free: 1 bound to other queues, 0 out of use. In the turn 3 others stand before its " +
 				"queue.\nFREE_SENDER, then BIND"},
-		{"free, and another before it", scene(waits(), head, pool(Candidate{AccountID: "B62f"}), func(s *Scene) { s.Before = 1 }),
+		{"free, and another before it", scene(waits(), head, pool(Candidate{AccountID: "B62f"}),
+			func(s *Scene) { s.Before, s.Ready = 1, now.Add(-time.Hour) }),
 			"First in its queue; a sender is free, and in the turn one other stands before its queue.\nFREE_SENDER, then BIND"},
 		{"all rest", scene(waits(), head, pool(rested, drained)),
 			"First in its queue; no sender is free: 0 bound to other queues, 2 out of use. " +
@@ -195,6 +214,14 @@ func waitingTold() []telling {
 			"Second in its queue; the one before (one) is not bound yet: " +
 				"no sender is free: 0 bound to other queues, 1 out of use.\nQUEUE_HEAD, then BIND"},
 		{"no sender", scene(waits(), head), "First in its queue; no sender is registered.\nFREE_SENDER, then BIND"},
+		{"about to, a cycle later", scene(waits(), head, pool(Candidate{}), func(s *Scene) {
+			s.Policy.CycleInterval, s.Ready = minutes(1), now.Add(-minutes(1))
+		}), "First in its queue; a sender is free and is bound to it now.\nNOTHING, then BIND 10:00"},
+		{"about to for longer than a cycle", scene(waits(), head, pool(Candidate{}), func(s *Scene) {
+			s.Policy.CycleInterval, s.Ready = minutes(1), now.Add(-minutes(1)-1)
+		}), "First in its queue; a sender is free, and no process has bound it since 2026-11-20T09:58:59Z; if that stays so, see " +
+			"that a process runs that dispatches MINT, reaches the free sender's worker, and has room under " +
+			"SEQUENCER_CLAIM_LIMIT.\nPROCESS, then BIND"},
 		{"about to", scene(waits(), head, pool(Candidate{})),
 			"First in its queue; a sender is free and is bound to it now.\nNOTHING, then BIND 10:00"},
 	}
@@ -204,6 +231,17 @@ func dispatchingTold() []telling {
 	return []telling{
 		{"planned", scene(txn(PhaseDispatching)),
 			"Its sender is bound; attempt 1 is being planned.\nNOTHING, then ASK_WORKER 10:00"},
+		{"planned for longer than a cycle", scene(txn(PhaseDispatching), func(s *Scene) { s.Txn.ChangedAt = now.Add(-minutes(1)) }),
+			"Its sender is bound, and attempt 1 is not planned yet since 2026-11-20T09:59:00Z: its worker is asked who it is before, " +
+				"and the Mina nodes for its account; if that stays so, see whether they answer.\nWORKER, then ASK_WORKER"},
+		{"planned anew, just now", scene(txn(PhaseDispatching, try(Expired, func(a *Attempt) { a.EndedAt = now })),
+			func(s *Scene) { s.Txn.ChangedAt = now.Add(-minutes(1)) }),
+			"Its sender is bound; attempt 2 is being planned.\nNOTHING, then ASK_WORKER 10:00\nexpired, nowhere: expired unspent"},
+		{"its process is gone", scene(txn(PhaseDispatching), func(s *Scene) { s.Living = []Binder{{Process: "m"}} }),
+			"The process that drives it is gone, or hangs; another one takes it over.\nPROCESS, then WATCH"},
+		{"no process lives", scene(txn(PhaseWatching, try(Sent)), func(s *Scene) { s.Living = nil }),
+			"The process that drives it is gone, or hangs, and none runs that could take it over: start one.\nPROCESS, then WATCH\n" +
+				"sent, unknown: sent, and may land"},
 		{"planned without nodes", scene(txn(PhaseDispatching), fewNodes),
 			"Its sender is bound; the attempt is planned when enough Mina nodes are synced.\nNODES, then ASK_WORKER"},
 		{"proving", scene(txn(PhaseDispatching, try(Planned), losses(1))),
@@ -390,7 +428,7 @@ func rareWaitsTold() []telling {
 			"Second in its queue; the one before (one) is not bound yet: no sender is registered.\n" +
 				"QUEUE_HEAD, then BIND"},
 		{"looked at in time", scene(waits(), head, ago(20*time.Second)),
-			"First in its queue; too few Mina nodes are synced to start anything.\nNODES, then BIND"},
+			"First in its queue; too few Mina nodes are synced to start anything: see why they are not.\nNODES, then BIND"},
 		{"looked at too long ago", scene(waits(), head, ago(21*time.Second)),
 			"First in its queue; no sender is registered.\nFREE_SENDER, then BIND"},
 		{"never looked at", scene(waits(), head, never),
@@ -435,7 +473,7 @@ func rareSentTold() []telling {
 		}), "Attempt 1 is signed and stored, and is sent when the replicas of Redis that SEQUENCER_REDIS_WAIT asks for have confirmed " +
 			"that; too few do since 2026-11-20T09:57:00Z: see why they are away.\nSENDING, then SEND\nsigned, unknown: sent, and may land"},
 		{"of another process: nor", scene(sent(), unasked, func(s *Scene) {
-			s.Txn.Claim, s.Living = "p2:7", []Binder{{Process: "p", Unconfirmed: now.Add(-minutes(3))}}
+			s.Txn.Claim, s.Living = "p2:7", []Binder{{Process: "p", Unconfirmed: now.Add(-minutes(3))}, {Process: "p2"}}
 		}), "Attempt 1 is signed and being sent to the Mina nodes.\n" +
 			"SENDING, then SEND 10:00\nsigned, unknown: sent, and may land"},
 		{"being sent, cancelled", scene(sent(cancelling), looked),

@@ -110,7 +110,8 @@ func (s *Scene) member(d said) said {
 			"when a node has taken that.",
 			Wait{Code: WaitBehind, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
 	case around.first != nil:
-		d.summary += fmt.Sprintf(" %d of its queue are in flight ahead of it; the first in no block is %s.", ahead, around.first.Txn.UID)
+		d.summary += fmt.Sprintf(" %d of its queue are in flight ahead of it; the first in no block is %s.",
+			ahead, around.first.Txn.UID)
 		if turn {
 			d.wait.Code = WaitBehind
 		}

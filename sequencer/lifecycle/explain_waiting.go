@@ -66,14 +66,14 @@ func (s *Scene) unbound() said {
 			Wait{Code: WaitNotBefore, Until: s.notBefore()}, Next{Action: StepBind, At: s.notBefore()}}
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now) && s.Txn.Deferred == 0:
 		return said{"The queue is left alone for a while, for one of it could not be dispatched; resuming the queue has it " +
-			"tried at once.", Wait{Code: WaitHeld, Until: s.Place.Hold, Detail: "the queue is held"}, held}
+			"tried at once.", Wait{Code: WaitHeld, Until: s.Place.Hold, Detail: "the end of the hold"}, held}
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now) && s.Txn.Error != nil && s.Txn.Error.Code == CodeFeeLimit:
 		return said{"It would cost too much today" + because(s.Txn.Error) + "; the queue waits for the next day.",
 			Wait{Code: WaitBudget, Until: s.Place.Hold, Detail: "a budget of fees"}, held}
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
 		who, code := s.whoWasAway()
-		return said{who + " was away or busy" + because(s.Txn.Error) + "; the queue is left alone for a while.",
-			Wait{Code: code, Until: s.Place.Hold, Detail: "the queue is held"}, held}
+		return said{who + " was away or busy" + because(s.Txn.Error) + "; the queue is left alone for a while." + s.besides(),
+			Wait{Code: code, Until: s.Place.Hold, Detail: "the end of the hold"}, held}
 	case s.Place.Holder != "":
 		return said{"The worker has not yet answered the callback of the one before (" + s.Place.Holder + ").",
 			Wait{Code: WaitCallback, Until: s.Place.Hold, Detail: "callback of " + s.Place.Holder}, held}
@@ -86,7 +86,7 @@ func (s *Scene) unbound() said {
 		return said{"An attempt of it was found on the chain or in a pool; it waits for the sender of that one.",
 			Wait{Code: WaitFreeSender, Detail: "sender " + s.Txn.FirstOpen().Sender}, bind}
 	case s.Txn.Ledger == "" && fresh && !s.Tip.Quorum:
-		return said{"Too few Mina nodes are synced to start anything.", s.forNodes(), bind}
+		return said{"Too few Mina nodes are synced to start anything: see why they are not.", s.forNodes(), bind}
 	}
 	d := s.senderless()
 	if s.Txn.Doubted != "" {
@@ -110,6 +110,27 @@ func (s *Scene) whoWasAway() (string, WaitCode) {
 		return "Ledger " + s.Txn.Ledger, WaitLedger
 	}
 	return "Its worker", WaitWorker
+}
+
+// besides says whom else it concerns that senders are out of use.
+func (s *Scene) besides() string {
+	out := 0
+	for i := range s.Pool {
+		if s.Pool[i].Reason != "" && s.Pool[i].Reason != Idled {
+			out++
+		}
+	}
+	switch {
+	case s.Limited || out == 0:
+		return ""
+	case out == len(s.Pool):
+		return " All senders are out of use, so other queues wait, too."
+	}
+	are := "are"
+	if out == 1 {
+		are = "is"
+	}
+	return fmt.Sprintf(" %d of %d senders %s out of use; other queues go on with the rest.", out, len(s.Pool), are)
 }
 
 // senderless speaks of the pool of senders: whether one is free, and when one may be.
@@ -142,7 +163,7 @@ func (s *Scene) senderless() said {
 		if !s.Limited {
 			text = "Sender " + idled.AccountID + " is free, but " + idled.Detail + "."
 		}
-		return said{text, Wait{Code: WaitProcess, Detail: "a sender is free"}, Next{Action: StepBind}}
+		return said{text, Wait{Code: WaitProcess, Detail: "a process that binds it"}, Next{Action: StepBind}}
 	}
 	detail := fmt.Sprintf("%d bound to other queues, %d out of use", busy, out)
 	if busy > 0 {
@@ -169,15 +190,13 @@ func queuesStand(n int) string {
 	return fmt.Sprintf("%d others stand", n)
 }
 
-// unclaimedFor is how long it may take, at most, until a free sender is bound.
-const unclaimedFor = time.Minute
-
 // unclaimed speaks of a queue for which a sender is free. What binds it is a process that lives,
-// has room, and has seen the chain lately: where that takes long, one of these is lacking.
+// has room, and has seen the chain lately: where that takes longer than a cycle, one of these is
+// lacking; unless others stand before it, of which that would have to be said.
 func (s *Scene) unclaimed() said {
-	late := !s.Ready.IsZero() && s.Now.Sub(s.Ready) >= unclaimedFor
+	late := !s.Ready.IsZero() && s.Now.Sub(s.Ready) > s.Policy.CycleInterval
 	switch {
-	case s.Before > 0 && !late:
+	case s.Before > 0:
 		return said{fmt.Sprintf("A sender is free, and in the turn %s before its queue.", queuesStand(s.Before)),
 			Wait{Code: WaitFreeSender, Detail: fmt.Sprintf("%d queues before it", s.Before)}, Next{Action: StepBind}}
 	case !late:
@@ -194,5 +213,5 @@ func (s *Scene) unclaimed() said {
 
 // forNodes waits for a quorum of the Mina nodes.
 func (s *Scene) forNodes() Wait {
-	return Wait{Code: WaitNodes, Detail: fmt.Sprintf("%d synced", s.Tip.Synced)}
+	return Wait{Code: WaitNodes, Detail: fmt.Sprintf("enough synced Mina nodes, now %d", s.Tip.Synced)}
 }

@@ -31,7 +31,8 @@ func TestNewLook(t *testing.T) {
 		"by weight":        {append(offers(11, 1), Offer{Fee: 50, Weight: 100}), []uint64{6, 0}},
 		"weighing nothing": {append(offers(5, 1), Offer{Fee: 9}), []uint64{1}},
 	} {
-		if l := NewLook(now, 99, c.offers, BlockTakes); fmt.Sprint(l.Ranks) != fmt.Sprint(c.want) || l.At != now || l.Size != 99 {
+		l := NewLook(now, 99, c.offers, BlockTakes)
+		if fmt.Sprint(l.Ranks) != fmt.Sprint(c.want) || l.At != now || l.Size != 99 {
 			t.Errorf("%s: %+v, want %v", name, l, c.want)
 		}
 	}
@@ -40,7 +41,8 @@ func TestNewLook(t *testing.T) {
 			t.Errorf("blocks of %d: %v, want %s", takes, l.Ranks, want)
 		}
 	}
-	if l := NewLook(now, 3000, offers(3000, 2), BlockTakes); len(l.Ranks) != MaxFeeTarget || l.Ranks[MaxFeeTarget-1] != 2881 {
+	l := NewLook(now, 3000, offers(3000, 2), BlockTakes)
+	if len(l.Ranks) != MaxFeeTarget || l.Ranks[MaxFeeTarget-1] != 2881 {
 		t.Errorf("of 3,000: %v", l.Ranks)
 	}
 }
@@ -431,7 +433,8 @@ func TestRaiseByMarket(t *testing.T) {
 	if s.Txn == nil || s.Txn.Last().Fee != 150 {
 		t.Errorf("refused for its fee: %s", told(v, s))
 	}
-	e := Explain(&Scene{View: *view(waits(90), sees(FatePooled, 0), long, auto(8)), Dispatched: true, Asked: true})
+	e := Explain(&Scene{View: *view(waits(90), sees(FatePooled, 0), long, auto(8)), Dispatched: true, Asked: true,
+		Living: alive})
 	if !strings.Contains(e.Summary, "It pays what the market asks for.") || e.Next.Action != StepSendAgain {
 		t.Errorf("explained: %+v", e)
 	}

@@ -396,7 +396,8 @@ func (c *checker) calls(t *Transaction, e Effect) {
 func (c *checker) explains(v *View) {
 	c.Helper()
 	for _, asked := range []bool{false, true} {
-		s := &Scene{View: *v, Dispatched: v.Known, Asked: asked}
+		process, _, _ := strings.Cut(v.Txn.Claim, ":")
+		s := &Scene{View: *v, Dispatched: v.Known, Asked: asked, Living: []Binder{{Process: process}}}
 		e := Explain(s)
 		if fault := badWords(&e); fault != "" {
 			c.Fatalf("%s: %+v\nof %s", fault, e, told(v, Step{Txn: v.Txn}))

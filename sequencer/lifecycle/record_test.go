@@ -426,7 +426,7 @@ func toTell(t *Transaction) { t.Callback = OnFailure }
 func TestTouched(t *testing.T) {
 	t.Parallel()
 	data := func(text string) func(*Attempt) { return func(a *Attempt) { a.Data = []byte(text) } }
-	failed := func(code string) func(*Attempt) { return failedBy(code) }
+	failed := failedBy
 	for name, c := range map[string]struct {
 		was, is []part
 		want    int
@@ -611,7 +611,7 @@ func TestRestored(t *testing.T) {
 		"found, and newer": {tried(tryAt("R", 8, Sent)), found,
 			[]Attempt{replaced(tryAt("R", 8, Sent)), came}},
 		"found, at another nonce": {tried(tryAt("S", 2, Sent)), found,
-			[]Attempt{func() Attempt { a := replaced(tryAt("S", 2, Sent)); a.State = ReplacedShallow; return a }(), // it may land yet
+			[]Attempt{func() Attempt { a := replaced(tryAt("S", 2, Sent)); a.State = ReplacedShallow; return a }(),
 				came}},
 		"a legacy call": {tried(tryAt("S", 3, Planned)), remembers(legacyOf(tryAt("S", 3, Planned))),
 			[]Attempt{legacyOf(tryAt("S", 3, Planned))}},

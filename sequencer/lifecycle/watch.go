@@ -301,7 +301,9 @@ func (v *View) untold(a *Attempt) bool {
 // cut: the nodes hold no blocks any more from where a took effect. How deep that is its height tells.
 func (v *View) cut(a *Attempt) Step {
 	u := *v
-	u.Sighting = Sighting{Fate: FateIncluded, Hash: a.KnownHash(), Nonce: a.Nonce, Height: a.Height, StateHash: a.StateHash}
+	u.Sighting = Sighting{
+		Fate: FateIncluded, Hash: a.KnownHash(), Nonce: a.Nonce, Height: a.Height, StateHash: a.StateHash,
+	}
 	if depth := int(v.Tip.Height) - int(a.Height) + 1; depth >= v.Policy.Finality {
 		u.Sighting.Depth = depth
 		return u.finalise()

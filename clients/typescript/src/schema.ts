@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 8576acbd80d5b88a2b7394132dd62d68d1402a436a2f820b9200c4405c3bfa21
+// 6f60361f6423aac7f4553e7273ffad40d6475e70799cbdc506c7acbb445edd8a
 
 export interface paths {
     "/api/v1/fees": {
@@ -115,7 +115,7 @@ export interface paths {
         put?: never;
         /**
          * Pause all queues that a filter chooses
-         * @description Those that there are: what is posted to a queue that comes to be later is not held. One request looks at and does some 10,000 at most: go on with nextCursor as cursor until it is null. To repeat a request is harmless.
+         * @description Those that there are, and by the beginnings of their names those that come to be later, until they are resumed by the same filter, or a wider one; GET /overview names these beginnings (stops). One request looks at and does some 10,000 at most: go on with nextCursor as cursor until it is null. To repeat a request is harmless.
          */
         post: operations["pauseQueues"];
         delete?: never;
@@ -135,7 +135,7 @@ export interface paths {
         put?: never;
         /**
          * Resume all queues that a filter chooses
-         * @description Those that are paused. One request looks at and does some 10,000 at most: go on with nextCursor as cursor until it is null. To repeat a request is harmless.
+         * @description Those that are paused, and those that come to be later: what was said of these beginnings of names, or of longer ones, is over; inside a wider one that is paused they are let run. One request looks at and does some 10,000 at most: go on with nextCursor as cursor until it is null. To repeat a request is harmless.
          */
         post: operations["resumeQueues"];
         delete?: never;
@@ -1644,7 +1644,22 @@ export interface components {
          *           "DRAINING": 1
          *         }
          *       },
+         *       "stops": [
+         *         {
+         *           "prefix": "shop-",
+         *           "reason": "the key of the shop has leaked",
+         *           "since": "2026-03-01T11:40:00.000Z",
+         *           "until": null,
+         *           "by": "ops"
+         *         }
+         *       ],
          *       "recovering": null,
+         *       "troubles": [
+         *         {
+         *           "code": "CLOCK",
+         *           "detail": "The clock of this process is 10m0s ahead of that of Redis: set both by NTP"
+         *         }
+         *       ],
          *       "chain": {
          *         "ok": true,
          *         "synced": 2,
@@ -1708,8 +1723,26 @@ export interface components {
                     [key: string]: number;
                 };
             };
+            /** @description What was said of all queues whose names begin alike, for those that come to be, in the order in which it was said: of those that fit a queue the last holds. */
+            stops: {
+                prefix: string;
+                /** @description Why they are paused; null: they run, though another one would hold them. */
+                reason: components["schemas"]["Text"];
+                since: components["schemas"]["Time"];
+                /** @description null: until somebody resumes them. */
+                until: components["schemas"]["Time"];
+                /** @description The name of the API key by which it was said; null: nobody needs one. */
+                by: components["schemas"]["Text"];
+            }[];
             /** @description Why this process binds and sends nothing, after its start or a restart or failover of Redis; null: it does. */
             recovering: components["schemas"]["Text"];
+            /** @description What else a person has to see to, as the process that is asked knows it. */
+            troubles: {
+                /** @description Of doctor's where it is about Redis (REDIS_FULL and others); CLOCK: the clocks of the process and of Redis differ; SENDING: what is signed gets to no node. */
+                code: string;
+                /** @description What is so, since when where that is known, and what to do. */
+                detail: string;
+            }[];
             /** @description null without a Mina node. */
             chain: {
                 /** @description A quorum of nodes is synced. */

@@ -24,6 +24,7 @@ import (
 type bulkCommand struct {
 	verb string
 	what string                             // that it is for; "" is transactions
+	more string                             // what it is for besides, of which none may be there yet
 	done func(t *client.Transaction) string // what became of one
 	one  func(s *session, ctx context.Context, uid string) (*client.Transaction, error)
 	all  func(s *session, ctx context.Context, f client.Filter, dry bool) iter.Seq2[*client.Bulk, error]
@@ -123,10 +124,10 @@ func (b *bulkCommand) run(ctx context.Context, s *session) error {
 	}
 	if !b.yes || b.dry {
 		sum, err := b.steps(ctx, s, true)
-		if err != nil || b.dry || sum.Matched == 0 {
+		if err != nil || b.dry || sum.Matched == 0 && b.more == "" {
 			return b.report(s, sum, err)
 		}
-		if !confirm(s.app, fmt.Sprintf("%s %d %s(s)?", b.verb, sum.Matched, cmp.Or(b.what, "transaction"))) {
+		if !confirm(s.app, fmt.Sprintf("%s %d %s(s)%s?", b.verb, sum.Matched, cmp.Or(b.what, "transaction"), b.more)) {
 			return command.ExitWith(command.ExitFailure, "nothing was done: answer with yes, or give --yes")
 		}
 	}

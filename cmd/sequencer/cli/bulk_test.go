@@ -77,8 +77,15 @@ func TestBulkCommands(t *testing.T) {
 		}
 	}
 	asked, _ := runClient(t, map[string][]fakeAnswer{"POST /queues/pause": {count}}, "no\n", "queue", "pause", "--tenant", "shop")
-	if !strings.Contains(asked.Stderr, "pause 12 queue(s)? [y/N]") || len(asked.Asked) != 1 {
+	if !strings.Contains(asked.Stderr, "pause 12 queue(s), and those that come to be later? [y/N]") || len(asked.Asked) != 1 {
 		t.Errorf("it asks %+v", asked)
+	}
+	nothing := fakeAnswer{200, `{"matched":0,"done":0,"refused":0,"refusals":{},"nextCursor":null}`}
+	for _, verb := range []string{"pause", "resume"} { // of a tenant that has no queue yet
+		got, _ := runClient(t, map[string][]fakeAnswer{"POST /queues/" + verb: {nothing, nothing}}, "yes\n", "queue", verb, "--tenant", "shop")
+		if len(got.Asked) != 2 || got.Stdout != "0 match  0 done  0 refused\n" {
+			t.Errorf("%s of none yet: %+v", verb, got)
+		}
 	}
 	for _, args := range [][]string{{"queue", "pause"}, {"queue", "resume", "q", "--tenant", "shop"}, {"queue", "pause", "--prefix", "a", "--tenant", "b"}, {"txn", "cancel"}, {"txn", "retry", "--yes"}, {"txn", "cancel", "u1", "--queue", "q"}, {"txn", "retry", "u1", "--yes"}, {"txn", "cancel", "a", "b"}} {
 		if got, _ := runClient(t, nil, "yes\n", args...); got.Code != command.ExitUsage || got.Asked != nil {

@@ -70,7 +70,7 @@ func newQueueCommand(a *command.App) *cobra.Command {
 				"next at", timeText(q.NextAt))...)
 		})
 	reason, until := "", ""
-	pauses := &bulkCommand{verb: "pause", what: "queue"}
+	pauses := &bulkCommand{verb: "pause", what: "queue", more: later}
 	pauses.all = func(s *session, ctx context.Context, f client.Filter, dry bool) iter.Seq2[*client.Bulk, error] {
 		at, err := momentOf("until", until)
 		if err != nil {
@@ -91,7 +91,7 @@ func newQueueCommand(a *command.App) *cobra.Command {
 	halt.Flags().StringVar(&reason, "reason", "", "why, for others to read")
 	halt.Flags().StringVar(&until, "until", "", "when it goes on by itself: "+momentText)
 	resume := newQueueActCommand(a, &bulkCommand{
-		verb: "resume", what: "queue",
+		verb: "resume", what: "queue", more: later,
 		all: func(s *session, ctx context.Context, f client.Filter, dry bool) iter.Seq2[*client.Bulk, error] {
 			return s.ResumeAll(ctx, f.QueueFilter, dry)
 		},
@@ -104,6 +104,9 @@ func newQueueCommand(a *command.App) *cobra.Command {
 	}
 	return command.Group("queue", "Look at queues, pause, resume and widen them", all, show, halt, resume, newQueueWidthCommand(a))
 }
+
+// later are the queues that pause and resume are for besides those that there are.
+const later = ", and those that come to be later"
 
 // asConfigured is the width of a queue that is none of its own.
 const asConfigured = "default"
@@ -139,8 +142,9 @@ func newQueueActCommand(a *command.App, b *bulkCommand, short, done string,
 	act func(*session, context.Context, string) (*client.Queue, error)) *cobra.Command {
 	cmd := clientCommand(a, &cobra.Command{
 		Use: b.verb + " [QUEUE]", Short: short, Args: cobra.MaximumNArgs(1),
-		Long: short + `: the queue named, or with --prefix or --tenant all that
-there are of a tenant. These are counted first, and it is done only after a yes.`,
+		Long: short + `: the queue named, or with --prefix or --tenant all of
+a tenant. Those that there are are counted first, and it is done only after a
+yes; it holds for those that come to be later, too.`,
 	}, func(cmd *cobra.Command, s *session, args []string) error {
 		switch chosen := b.filter != (client.Filter{}); {
 		case len(args) == 1 && (chosen || b.yes || b.dry):

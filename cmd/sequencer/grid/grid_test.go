@@ -330,8 +330,8 @@ func moveUntilKilled(at string) {
 		return run(ctx, sql)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
 	_ = m.run(ctx)
+	cancel()
 	os.Exit(3)
 }
 

@@ -102,6 +102,24 @@ func stalledWords(all map[string]sequencer.Stall, now time.Time) (words []string
 	return words
 }
 
+// troubles are what a person has to see to, beside the chain, the senders and the ledgers: for who looks
+// at the overview.
+func (s *Service) troubles() (all []api.Trouble) {
+	add := func(code, words string) {
+		all = append(all, api.Trouble{Code: code, Detail: strings.ToUpper(words[:1]) + words[1:]})
+	}
+	for _, f := range s.storeWatch.all() {
+		add(f.Code, f.String())
+	}
+	if clock := clockReady(s.sequencer.Standing().Ahead); !clock.OK {
+		add("CLOCK", clock.Detail)
+	}
+	for _, words := range stalledWords(s.sequencer.Stalled(), s.sequencer.Now()) {
+		add("SENDING", words)
+	}
+	return all
+}
+
 // clockReady judges how far our clock is ahead of that of Redis. What all processes share goes by that
 // one; by ours goes whether a node's tip is old.
 func clockReady(ahead time.Duration) api.Part {

@@ -93,9 +93,30 @@ func TestReadyzOfFullStore(t *testing.T) {
 	if r := s.ready(t.Context(), false); !r.Store.OK || !strings.Contains(r.Store.Detail, "full") {
 		t.Errorf("a full store: %+v", r.Store)
 	}
+	told(t, s, "REDIS_FULL", "This Redis is full, and new transactions are refused with 507; ")
 	server.Stop()
 	if r := s.ready(t.Context(), false); r.Store.OK {
 		t.Errorf("without a store: %+v", r.Store)
+	}
+}
+
+// told wants a trouble in the overview, once, that begins so.
+func told(t *testing.T, s *Service, code, begins string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/api/v1/overview", nil))
+	var overview struct{ Troubles []api.Trouble }
+	if err := json.Unmarshal(w.Body.Bytes(), &overview); err != nil {
+		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
+	}
+	var told []string
+	for _, x := range overview.Troubles {
+		if x.Code == code {
+			told = append(told, x.Detail)
+		}
+	}
+	if len(told) != 1 || !strings.HasPrefix(told[0], begins) {
+		t.Errorf("the overview tells of %+v", overview.Troubles)
 	}
 }
 
@@ -170,6 +191,7 @@ func TestReadyzOfClock(t *testing.T) {
 	if r.Clock.OK || !strings.Contains(r.Clock.Detail, "10m0s ahead of that of Redis: set both by NTP") {
 		t.Errorf("ten minutes off: %+v", r.Clock)
 	}
+	told(t, s, "CLOCK", "The clock of this process is 10m0s ahead of that of Redis: set both by NTP")
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/metrics", nil))
 	if !regexp.MustCompile(`(?m)^sequencer_clock_ahead_seconds (600|599\.9|60\d\.)`).MatchString(w.Body.String()) {

@@ -61,8 +61,10 @@ type Options struct {
 // New wires a service; nothing runs before run.
 func New(p Options) (*Service, error) {
 	cfg, client, followed, log := p.Settings, p.Redis, p.Traces, p.Log
+	keys := api.NewKeyring(cfg.HTTP.APIKeys.Keys())
 	figures := metrics.New(metrics.Options{
-		Version: p.Version, Commit: p.Commit, MinBalance: cfg.LeastBalance(),
+		Beginning: keys.Beginning,
+		Version:   p.Version, Commit: p.Commit, MinBalance: cfg.LeastBalance(),
 		FeeLimitSender: uint64(cfg.Fee.LimitSender), FeeLimit: uint64(cfg.Fee.Limit),
 		FeeLimitQueue: uint64(cfg.Fee.LimitQueue), FeeLimitKey: uint64(cfg.Fee.LimitKey),
 	})
@@ -124,13 +126,13 @@ func New(p Options) (*Service, error) {
 		Keep: cfg.Keep.Events, Meter: figures.Webhook, Log: log,
 	})
 	s.webhooks.Define(cfg.Webhook.File.Entries)
-	s.keys = api.NewKeyring(cfg.HTTP.APIKeys.Keys())
+	s.keys = keys
 	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Webhooks: s.webhooks, Types: types.Types(), StoreFaults: s.storeWatch.faults, Log: log})
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: s.sequencer, Webhooks: s.webhooks,
 		ValidKey: func(key string) error { _, err := mina.ParsePublicKey(key); return err }, Ready: s.ready, Keys: s.keys, Meter: figures.API(), Tracer: followed.API(), Metrics: figures.Handler(),
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins, Loopback: !cfg.HTTP.Insecure,
-		Recovering: s.sequencer.Recovering, Chain: s.chainShown, Ledgers: s.ledgersShown, Batch: s.sequencer.Batch, Fees: s.sequencer.Fees, Explorer: string(cfg.HTTP.Explorer),
+		Recovering: s.sequencer.Recovering, Troubles: s.troubles, Chain: s.chainShown, Ledgers: s.ledgersShown, Batch: s.sequencer.Batch, Fees: s.sequencer.Fees, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
 		Width: cfg.Types.Width, Hosts: hosts(cfg), BlockZkapps: cfg.Fee.BlockZkapps,
 	})

@@ -78,11 +78,16 @@ func has(faults []queues.Fault, code string) bool {
 	return slices.ContainsFunc(faults, func(f queues.Fault) bool { return f.Code == code })
 }
 
-// faults are the codes of what is known.
-func (w *storeWatch) faults() (codes []string) {
+// all is what is known.
+func (w *storeWatch) all() []queues.Fault {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, f := range w.known {
+	return slices.Clone(w.known)
+}
+
+// faults are the codes of what is known.
+func (w *storeWatch) faults() (codes []string) {
+	for _, f := range w.all() {
 		codes = append(codes, f.Code)
 	}
 	return codes
@@ -90,11 +95,9 @@ func (w *storeWatch) faults() (codes []string) {
 
 // said is all that is known, in words.
 func (w *storeWatch) said() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	words := make([]string, len(w.known))
-	for i, f := range w.known {
-		words[i] = f.String()
+	var words []string
+	for _, f := range w.all() {
+		words = append(words, f.String())
 	}
 	return strings.Join(words, "; ")
 }

@@ -175,7 +175,8 @@ func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 		a != nil && a.Free() {
 		s.refuse = "its sender is released while an attempt is open"
 	}
-	if !before.Open() && t.Open() && t.FirstOpen().State != lifecycle.Resurfaced && t.Phase.Bound() && s.store.Record(t.UID).Overtaken {
+	if !before.Open() && t.Open() && t.FirstOpen().State != lifecycle.Resurfaced && t.Phase.Bound() &&
+		s.store.Record(t.UID).Overtaken {
 		s.refuse = "it may leave, although an earlier one of its queue waits again"
 	}
 	if s.met != nil {
@@ -300,7 +301,8 @@ func checkSender(a *Sender) string {
 func (s *State) checkTxn(i int) string {
 	t := s.store.Records[i].Txn
 	for n := range t.Attempts {
-		if a := &t.Attempts[n]; a.ValidUntil == 0 && !a.Legacy && !a.State.Unmade() && t.Ledger == "" && (!s.world.Legacy || !a.Alone) { // else as it was found
+		if a := &t.Attempts[n]; a.ValidUntil == 0 && !a.Legacy && !a.State.Unmade() &&
+			t.Ledger == "" && (!s.world.Legacy || !a.Alone) { // else as it was found
 			return "an attempt that could land for ever"
 		}
 	}

@@ -44,6 +44,7 @@ type checker struct {
 	unknown map[string]bool   // uids whose outcome only a person could settle
 	tried   map[string]bool   // uids of which an attempt was made
 	ended   map[string]ending // by queue, what ran in it last
+	calm    map[string]calm   // by uid
 }
 
 // A gap is a time that Redis has forgotten, as it did at its end.
@@ -65,6 +66,7 @@ func newChecker(s *sim) *checker {
 		asked: map[string]time.Time{}, phase: map[string]string{}, strayed: map[string]bool{},
 		bound: map[string]string{}, unknown: map[string]bool{},
 		tried: map[string]bool{}, ended: map[string]ending{}, unmarked: map[string]bool{},
+		calm: map[string]calm{},
 	}
 }
 
@@ -208,6 +210,7 @@ func (c *checker) always() {
 		c.order(order)
 	}
 	c.events()
+	c.calms()
 }
 
 // known leaves out what nobody can know any more: what was sent of a transaction that

@@ -56,7 +56,13 @@ function attention(o) {
     lines.push(h('li', null, mark('OUT'), h('a', { href: '/senders' }, plural(n, 'sender')), ' out of use. ', why(reason), '.'));
   }
   if (o.counts.WAITING && !o.senders.free && !o.senders.bound) lines.push(h('li', null, mark('OUT'), 'Nothing moves: no sender is free or at work.'));
+  for (const s of o.stops.filter((stop) => stop.reason && !(Date.parse(stop.until) <= now()))) {
+    lines.push(h('li', { key: 'stop-' + s.prefix }, mark('OUT'), h('a', { href: '/queues?search=' + encodeURIComponent(s.prefix) }, 'Queues ', s.prefix, '…'),
+      ' are paused since ', time(s.since), s.by && [' by ', s.by], ', and so are those that come to be later: ', s.reason, '. They go on ',
+      s.until ? ['at ', time(s.until), ', or '] : '', 'when somebody resumes them (sequencer queue resume --prefix ', s.prefix, ').'));
+  }
   if (o.recovering) lines.push(h('li', null, mark('OUT'), 'Nothing is bound or sent: ', o.recovering, '.'));
+  o.troubles.forEach((t, i) => lines.push(h('li', { key: 'trouble-' + i }, mark('OUT'), t.detail, '.')));
   if (o.chain && !o.chain.ok) lines.push(h('li', null, mark('OUT'), 'The chain: ', o.chain.detail ?? 'no quorum of synced nodes', '. Nothing new is bound meanwhile.'));
   for (const l of o.ledgers) {
     if (l.ok === false) lines.push(h('li', { key: 'ledger-' + l.name }, mark('OUT'), 'Ledger ', l.name, ' is away: ', l.detail, '. Its batches wait for it.'));

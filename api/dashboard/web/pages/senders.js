@@ -36,7 +36,7 @@ function button(s, refresh) {
   const path = '/senders/' + encodeURIComponent(s.accountId);
   const name = s.accountId.slice(0, 10) + '…' + s.accountId.slice(-4);
   if (s.reason === 'OUTCOME_UNKNOWN') return null; // which resuming does not end
-  if (s.reason) {
+  if (s.reason && s.reason !== 'NO_PROCESS') { // which is no matter of the sender
     return h('button', {
       type: 'button', 'aria-label': `Resume ${name}`, onclick: async () => {
         if (s.reason === 'STOPPED_NONCE' && await ask({

@@ -24,7 +24,7 @@ export function open({ args: [uid], refresh }) {
       h('section', { class: 'card explain', 'aria-label': 'Where it stands' },
         h('p', { class: 'lead' }, said.summary),
         h('p', { class: 'muted' }, [
-          action(said.next.action), said.next.at && [' ', until(said.next.at)], said.next.action !== 'NONE' && '. ',
+          said.next.action !== 'NONE' && ['Next: ', lower(action(said.next.action)), said.next.at && [' ', until(said.next.at)], '. '],
           said.waitingFor.detail && !said.summary.includes(said.waitingFor.detail) && ['Waits for: ', said.waitingFor.detail, said.waitingFor.until && [', at most ', until(said.waitingFor.until).replace('in ', '')], '. '],
           'So since ', time(said.since), ' (', age(said.since), ').']),
         t.cancelRequested && !final(t) && h('p', null, 'It was asked to be cancelled: no further attempt is made.'),
@@ -38,6 +38,8 @@ export function open({ args: [uid], refresh }) {
     ],
   };
 }
+
+const lower = (words) => words.charAt(0).toLowerCase() + words.slice(1);
 
 const final = (t) => ['DONE', 'FAILED', 'UNRESOLVED'].includes(t.state);
 

@@ -79,7 +79,6 @@ func beginsRetry(w write) bool {
 	return w.Retries > 0 && w.last() != lifecycle.Planned
 }
 func failsIn(w write) bool { return w.last() == lifecycle.FailedIn }
-func ended(w write) bool   { return len(w.Attempts) > 0 && w.Attempts[len(w.Attempts)-1].Ended > 0 }
 
 func atWorkers(fault string) func(*rig) {
 	return func(r *rig) {
