@@ -83,7 +83,10 @@ type Transaction struct{ ID, Family, FamilyVersion, Signer string }
 
 // lengths are the contents of all fields of a message that have this number and a length.
 func lengths(message []byte, number protowire.Number) (all [][]byte) {
-	for f := range fields(message) { // one that is malformed, the last, has no number
+	for f, err := range fields(message) {
+		if err != nil {
+			break // the last
+		}
 		if f.number == number && f.kind == protowire.BytesType {
 			all = append(all, f.bytes)
 		}
