@@ -166,34 +166,43 @@ type surroundings struct {
 func (t *Train) walk() surroundings {
 	w := surroundings{rises: rise(t.Ahead), mends: !t.Unseen}
 	for i := range t.Ahead {
-		m := &t.Ahead[i]
-		ready, made := m.inOrder(), t.makes(m)
-		w.broken = w.broken || !t.stands(m)
-		w.lost = w.lost || !t.stands(m) && !made
-		w.unready = w.unready || !ready && !made
-		w.mends = w.mends && (ready || m.retries())
-		w.barred = w.barred || m.goesAlone()
-		w.comes = w.comes || made || t.Commuting && m.leaving()
-		if t.waits(m) {
-			if w.waiting++; w.waiting == 1 {
-				w.first = m
-			}
-			if w.lowest == nil || m.rank() < w.lowest.rank() {
-				w.lowest = m
-			}
-		}
-		if a := m.Txn.FirstOpen(); a != nil {
-			w.open = a
-		}
-		w.last = m
+		w.passAhead(t, &t.Ahead[i])
 	}
-	w.comes = w.comes && !w.barred
 	for i := range t.Behind {
 		m := &t.Behind[i]
 		w.holds = w.holds || m.Txn.Open()
 		w.trails = w.trails || !m.retries() && (!t.Commuting || !m.takesNone())
 	}
+	w.comes = w.comes && !w.barred
 	return w
+}
+
+// passAhead passes a member ahead.
+func (w *surroundings) passAhead(t *Train, m *Member) {
+	ready, made := m.inOrder(), t.makes(m)
+	w.broken = w.broken || !t.stands(m)
+	w.lost = w.lost || !t.stands(m) && !made
+	w.unready = w.unready || !ready && !made
+	w.mends = w.mends && (ready || m.retries())
+	w.barred = w.barred || m.goesAlone()
+	w.comes = w.comes || made || t.Commuting && m.leaving()
+	w.last = m
+	if a := m.Txn.FirstOpen(); a != nil {
+		w.open = a
+	}
+	if t.waits(m) {
+		w.waitFor(m)
+	}
+}
+
+// waitFor counts a member ahead that is in no block.
+func (w *surroundings) waitFor(m *Member) {
+	if w.waiting++; w.first == nil {
+		w.first = m
+	}
+	if w.lowest == nil || m.rank() < w.lowest.rank() {
+		w.lowest = m
+	}
 }
 
 // stands reports whether what is behind m may go on.
