@@ -339,8 +339,14 @@ func (v view) parseItem(ctx context.Context, doc []byte, header []string) (queue
 		}
 	}
 	item.Terms = f.terms()
-	if at := item.ExpiresAt; !at.IsZero() && at.Before(time.Now()) && !v.known(ctx, item.UID) {
-		f.wrong("expiresAt", "is over: no block would take it in time")
+	if at := item.ExpiresAt; !at.IsZero() && at.Before(time.Now()) {
+		again, err := v.known(ctx, item.UID)
+		if err != nil {
+			return item, err
+		}
+		if !again {
+			f.wrong("expiresAt", "is over: no block would take it in time")
+		}
 	}
 	if len(f.Errors) == 0 {
 		if d, is := rules.(dispatcher.ForLedger); is {
@@ -355,14 +361,17 @@ func (v view) parseItem(ctx context.Context, doc []byte, header []string) (queue
 	return item, p
 }
 
-// known reports whether there may be such a transaction: then it is posted again, which is
+// known reports whether there is such a transaction: then it is posted again, which is
 // answered as ever.
-func (v view) known(ctx context.Context, uid string) bool {
+func (v view) known(ctx context.Context, uid string) (bool, error) {
 	if uid == "" {
-		return false
+		return false, nil
 	}
 	_, err := v.find(ctx, uid)
-	return !errors.Is(err, queues.ErrNotFound)
+	if errors.Is(err, queues.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // terms are how it is to be done.

@@ -5,15 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
@@ -86,6 +90,34 @@ func TestPostTerms(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ask("POST", "/transactions", past).want(200)
+}
+
+// Where Redis does not say whether what is over was accepted in time, it is not accepted now.
+func TestPostOverUnknown(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	defer func() { _ = client.Close() }()
+	s := setupOn(t, client, "t")
+	client.AddHook(new(firstLost))
+	past := `{"queue":"q","type":"ANY","data":{},"uid":"late","expiresAt":"2000-01-01T00:00:00Z"}`
+	s.ask("POST", "/transactions", past).wantProblem(503, "STORE_UNAVAILABLE")
+}
+
+// A firstLost hook loses the answer to the first command.
+type firstLost struct{ asked atomic.Bool }
+
+func (*firstLost) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (*firstLost) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+func (h *firstLost) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if h.asked.Swap(true) {
+			return next(ctx, cmd)
+		}
+		cmd.SetErr(io.ErrUnexpectedEOF)
+		return io.ErrUnexpectedEOF
+	}
 }
 
 // A post keeps the name of its key, one by one and in a batch, and none without keys; the same
