@@ -13,6 +13,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
+	"mina-sequencer/sequencer/test/lane"
 )
 
 // Whatever is answered, browsers are told to be careful with it.
@@ -264,6 +265,7 @@ func TestCursorsOfOtherLists(t *testing.T) {
 // A filter that chooses nothing, or everything, of very many: each request has
 // an end, and the pages together show all there is.
 func TestManyTransactions(t *testing.T) {
+	lane.NoRace(t, "one goroutine asks, page by page")
 	t.Parallel()
 	const many = 10_500
 	s := setupOn(t, redistest.Start(t).Client, "t")
