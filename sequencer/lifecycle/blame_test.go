@@ -105,6 +105,10 @@ func TestNewlyShown(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
+	s := Decide(view(txn(PhaseWatching, try(Unknown, turnedAway)), sees(FatePooled, 0)))
+	if a := s.Txn.Last(); a.State != Pooled || a.stalled() || a.Error != nil {
+		t.Errorf("shown, and what was said before still counts: %+v", a)
+	}
 }
 
 // TestHalted: while the network takes nothing, and something is offered to it, nothing else is begun, and
