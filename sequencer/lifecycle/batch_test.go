@@ -842,3 +842,15 @@ func TestBatchEdges(t *testing.T) {
 		t.Error("tried again at a ledger that is not known")
 	}
 }
+
+// TestBatchForSoLong: who has to settle a batch is told what its ledger says of it.
+func TestBatchForSoLong(t *testing.T) {
+	t.Parallel()
+	old := batch(PhaseWatching, post(Pooled, begun(time.Hour+2*time.Second)))
+	for want, seen := range map[string]change{"PENDING": stands(BatchPending), "nothing": inVain(0)} {
+		s := Decide(view(old, sawtooth, seen))
+		if s.Txn == nil || s.Txn.Error == nil || !strings.HasPrefix(s.Txn.Error.Message, "the ledger says "+want+" for so long") {
+			t.Errorf("%s: %+v", want, s.Txn)
+		}
+	}
+}

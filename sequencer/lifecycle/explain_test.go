@@ -202,6 +202,9 @@ func waitingTold() []telling {
 		{"all busy, and others before it", scene(waits(), head, pool(busy), func(s *Scene) { s.Before = 3 }),
 			"First in its queue; no sender is free: 1 bound to other queues, 0 out of use. In the turn 3 others stand before its " +
 				"queue.\nFREE_SENDER, then BIND"},
+		{"all busy, and another before it", scene(waits(), head, pool(busy), func(s *Scene) { s.Before = 1 }),
+			"First in its queue; no sender is free: 1 bound to other queues, 0 out of use. In the turn one other stands before " +
+				"its queue.\nFREE_SENDER, then BIND"},
 		{"free, and another before it", scene(waits(), head, pool(Candidate{AccountID: "B62f"}),
 			func(s *Scene) { s.Before, s.Ready = 1, now.Add(-time.Hour) }),
 			"First in its queue; a sender is free, and in the turn one other stands before its queue.\nFREE_SENDER, then BIND"},
