@@ -849,7 +849,8 @@ func TestBatchForSoLong(t *testing.T) {
 	old := batch(PhaseWatching, post(Pooled, begun(time.Hour+2*time.Second)))
 	for want, seen := range map[string]change{"PENDING": stands(BatchPending), "nothing": inVain(0)} {
 		s := Decide(view(old, sawtooth, seen))
-		if s.Txn == nil || s.Txn.Error == nil || !strings.HasPrefix(s.Txn.Error.Message, "the ledger says "+want+" for so long") {
+		want = "the ledger says " + want + " for so long"
+		if s.Txn == nil || s.Txn.Error == nil || !strings.HasPrefix(s.Txn.Error.Message, want) {
 			t.Errorf("%s: %+v", want, s.Txn)
 		}
 	}
