@@ -68,9 +68,9 @@ func (s *Store) wanted() int {
 func (s *Store) Confirms() bool { return s.wanted() > 0 }
 
 // Unconfirmed is since when no write was confirmed by as many replicas as are wanted; zero if the
-// last one was.
+// last one was, or none are wanted any more.
 func (s *Store) Unconfirmed() time.Time {
-	if at := s.confirmer.since.Load(); at != nil {
+	if at := s.confirmer.since.Load(); at != nil && s.Confirms() {
 		return *at
 	}
 	return time.Time{}

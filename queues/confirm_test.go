@@ -107,6 +107,10 @@ func TestAllReplicas(t *testing.T) {
 	}
 
 	// An hour later nobody waits for it any more.
+	store.ReplicaSeen(-time.Hour)
+	if store.Confirms() || !store.Unconfirmed().IsZero() {
+		t.Errorf("an hour later it confirms %t, unconfirmed since %v", store.Confirms(), store.Unconfirmed())
+	}
 	const mark = "{all}:is:replicas"
 	at, err := master.Client.Get(ctx, mark).Int64()
 	ok(err)

@@ -1,6 +1,8 @@
 package queues
 
 import (
+	"time"
+
 	"context"
 	"runtime"
 	"sync"
@@ -42,4 +44,11 @@ func (s *Store) Rate(ctx context.Context, args ...any) (out []int64, err error) 
 		out = append(out, r.int(n))
 	}
 	return out, r.err
+}
+
+// ReplicaSeen moves the time at which a replica was seen last.
+func (s *Store) ReplicaSeen(by time.Duration) {
+	s.confirmer.mu.Lock()
+	defer s.confirmer.mu.Unlock()
+	s.confirmer.seen = s.confirmer.seen.Add(by)
 }
