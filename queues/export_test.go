@@ -1,11 +1,10 @@
 package queues
 
 import (
-	"time"
-
 	"context"
 	"runtime"
 	"sync"
+	"time"
 )
 
 // Together makes calls that each run one script of s, so that they share a round trip, in
