@@ -107,27 +107,12 @@ func (v *View) batch() Step {
 
 // submitting: it is to be posted, or is being posted.
 func (v *View) submitting() Step {
-	t, b, last := v.Txn, &v.Batch, v.Txn.Last()
+	last := v.Txn.Last()
 	switch {
 	case v.awaitsEnd():
 		return v.closed(ReasonBack)
-	case !t.Open() && t.CancelRequested:
-		return v.cancelled()
-	case !t.Open() && v.expired():
-		return v.overdue()
-	case !t.Open() && v.Draining:
-		return v.wait(ReasonDraining)
-	case !t.Open() && (!v.Known || !b.Known):
-		return v.putOff(Error{Code: CodeUnknownType, Message: "this process has no ledger " + t.Ledger}, time.Second)
-	case !t.Open() && v.Clock.Before(b.Held):
-		return v.putOff(b.Why, b.Held.Sub(v.Clock))
-	case !t.Open() && !b.Idempotent && b.Seen.Asked.After(b.Seen.At):
-		e := Error{Code: CodeNoLedger, Message: "the ledger does not say whether it has it"}
-		return v.putOff(e, v.Policy.InclusionInterval)
-	case !t.Open() && !b.Idempotent && !v.saidSince(last):
-		return v.waitUntil(v.Clock.Add(v.Policy.InclusionInterval), ReasonLooking)
-	case !t.Open():
-		return v.markPost()
+	case !v.Txn.Open():
+		return v.unposted()
 	case last.State != Signed || v.Local.Unsent != last.Number:
 		// Another process was at it, or this one before Redis forgot: it may be there.
 		return v.submitted(Unknown, &Error{Code: CodeLost, Message: "the process that posted it is gone"})
@@ -139,6 +124,30 @@ func (v *View) submitting() Step {
 		return v.waitUntil(v.Local.SubmitAt, ReasonSubmitting)
 	}
 	return v.do(Effect{Kind: Submit, Number: last.Number, Fresh: true}, ReasonSubmitting)
+}
+
+// unposted: nothing of it is open, and it is to be.
+func (v *View) unposted() Step {
+	t, b := v.Txn, &v.Batch
+	switch {
+	case t.CancelRequested:
+		return v.cancelled()
+	case v.expired():
+		return v.overdue()
+	case v.Draining:
+		return v.wait(ReasonDraining)
+	case !v.Known || !b.Known:
+		return v.putOff(Error{Code: CodeUnknownType, Message: "this process has no ledger " + t.Ledger}, time.Second)
+	case v.Clock.Before(b.Held):
+		return v.putOff(b.Why, b.Held.Sub(v.Clock))
+	case b.Idempotent:
+	case b.Seen.Asked.After(b.Seen.At):
+		e := Error{Code: CodeNoLedger, Message: "the ledger does not say whether it has it"}
+		return v.putOff(e, v.Policy.InclusionInterval)
+	case !v.saidSince(t.Last()):
+		return v.waitUntil(v.Clock.Add(v.Policy.InclusionInterval), ReasonLooking)
+	}
+	return v.markPost()
 }
 
 // saidSince reports whether the ledger has said anything of it since its last attempt ended.

@@ -271,7 +271,6 @@ func (s *Step) noteSaid() {
 
 // failing: is there to be another try, and by whom?
 func (v *View) failing() Step {
-	t := v.Txn
 	asked := &v.Local.Asked
 	if asked.Sender == nil {
 		return v.ask(AskSender, ReasonWeighing)
@@ -283,16 +282,18 @@ func (v *View) failing() Step {
 		}
 		return v.ask(AskRetries, ReasonWeighing)
 	}
-	limit := v.Policy.MaxRetries
-	if asked.Retries != nil {
-		limit = *asked.Retries
-	}
+	return v.weighed(unusable || asked.Overtaken)
+}
+
+// weighed is what comes of an error; elsewhere: another try is not this sender's.
+func (v *View) weighed(elsewhere bool) Step {
+	t := v.Txn
 	switch {
 	case v.stops() && !t.Open():
 		return v.stopped()
-	case v.stops() || t.Retries >= limit:
+	case v.stops() || t.Retries >= v.retries():
 		return v.usedUp()
-	case !t.Open() && (unusable || asked.Overtaken):
+	case !t.Open() && elsewhere:
 		return v.back(ReasonBack)
 	case !t.Open() && v.behind(): // a commuting one, and those ahead wait until none is behind them
 		s := v.back(ReasonRetry)
@@ -305,6 +306,14 @@ func (v *View) failing() Step {
 	s.Txn.Deferred = 0
 	s.Local.Asked = Asked{}
 	return s
+}
+
+// retries is how many there are at most: as its worker said, or as the policy has it.
+func (v *View) retries() int {
+	if said := v.Local.Asked.Retries; said != nil {
+		return *said
+	}
+	return v.Policy.MaxRetries
 }
 
 // usedUp: no further attempt is made.

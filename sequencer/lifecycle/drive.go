@@ -86,19 +86,8 @@ func (d *Drive) Next(v View, live bool) Action {
 		return Action{Do: ToRead}
 	}
 	v.Txn = d.txn
-	for next := 0; next < len(d.results); {
-		v.Local = d.local
-		s := Learn(&v, d.results[next])
-		if s.Txn == nil {
-			d.local = s.Local
-			d.results = slices.Delete(slices.Clone(d.results), next, next+1)
-			continue
-		}
-		next++
-		if a := d.sure(&v, s, next, live); live || !a.Moves.sure() {
-			return a
-		}
-		// This one waits; others may wait for what the chain makes of the rest.
+	if a, stores := d.learnt(v, live); stores {
+		return a
 	}
 	if d.txn.Claim == "" {
 		return Action{Do: ToLeave}
@@ -129,6 +118,25 @@ func (d *Drive) Next(v View, live bool) Action {
 	s.Do.Begun = d.begun
 	d.call = s.Do
 	return Action{Do: ToCall, Call: s.Do, Step: s}
+}
+
+// learnt learns what has come, up to what is to be stored of it.
+func (d *Drive) learnt(v View, live bool) (a Action, stores bool) {
+	for next := 0; next < len(d.results); {
+		v.Local = d.local
+		s := Learn(&v, d.results[next])
+		if s.Txn == nil {
+			d.local = s.Local
+			d.results = slices.Delete(slices.Clone(d.results), next, next+1)
+			continue
+		}
+		next++
+		if a := d.sure(&v, s, next, live); live || !a.Moves.sure() {
+			return a, true
+		}
+		// This one waits; others may wait for what the chain makes of the rest.
+	}
+	return a, false
 }
 
 // sure is store, of what may be stored while the store is not surely the one that it knows: the

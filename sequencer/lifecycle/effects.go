@@ -39,9 +39,8 @@ func (m *Moves) sure() bool { return m.Confirm || m.Trusts }
 // Effects says what else moves when before becomes after.
 func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 	m := Moves{
-		Attempt: touched(before, after), Keep: after.Watched(), Remove: Never,
-		Last: before.Phase.Bound() && !after.Phase.Bound() && (after.Phase != PhaseDone || after.Landed == 0) &&
-			!aside.Slips,
+		Attempt: touched(before, after), Keep: after.Watched(), Remove: after.removedAfter(before, p),
+		Last:    before.Phase.Bound() && after.endedUnlanded() && !aside.Slips,
 		Confirm: aside.Rest != nil && aside.Rest.Why == StoppedNonce && !before.Open(),
 		Trusts:  aside.Person || after.Phase != before.Phase && after.endedByNoBlock(),
 	}
@@ -49,22 +48,38 @@ func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 		m.Confirm = m.Confirm || after.Phase.Bound() || after.Phase == PhaseDone
 		m.InOrder = after.Phase.Bound() && !before.Open() && after.FirstOpen().State != Resurfaced
 	}
-	if after.Callback != "" && (after.Phase != before.Phase || before.Callback == "") {
+	if after.Phase != before.Phase || before.Callback == "" {
 		m.Tell = after.Callback
 	}
-	if a := before.Standing(); a != nil && after.Standing() == nil {
-		m.Falls = a.Sender
-	}
-	if a := after.Standing(); a != nil && aside.LandedWith != nil {
-		m.Stands, m.Nonce = a.Sender, *aside.LandedWith
-	}
-	if after.Phase == PhaseDone && !after.FinalAt.IsZero() && before.FinalAt.IsZero() {
-		m.Remove = p.Retention
-	}
-	if p.RetentionFailed > 0 && after.inVain() && !before.inVain() {
-		m.Remove = p.RetentionFailed
-	}
+	m.stand(before.Standing(), after.Standing(), aside.LandedWith)
 	return m
+}
+
+// stand notes that the nonce of now is taken on the chain, or that of was is not any more.
+func (m *Moves) stand(was, now *Attempt, nonce *uint32) {
+	switch {
+	case now == nil && was != nil:
+		m.Falls = was.Sender
+	case now != nil && nonce != nil:
+		m.Stands, m.Nonce = now.Sender, *nonce
+	}
+}
+
+// endedUnlanded reports whether t is bound no more, and no block is why.
+func (t *Transaction) endedUnlanded() bool {
+	return !t.Phase.Bound() && (t.Phase != PhaseDone || t.Landed == 0)
+}
+
+// removedAfter is when the record of t, which before has become, is removed; Never if that does not
+// follow of this change.
+func (t *Transaction) removedAfter(before *Transaction, p *Policy) time.Duration {
+	switch {
+	case p.RetentionFailed > 0 && t.inVain() && !before.inVain():
+		return p.RetentionFailed
+	case t.Phase == PhaseDone && !t.FinalAt.IsZero() && before.FinalAt.IsZero():
+		return p.Retention
+	}
+	return Never
 }
 
 // inVain reports whether t has ended without effect, and nothing of it can land any more.

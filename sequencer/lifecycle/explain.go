@@ -136,26 +136,23 @@ func (s *Scene) dispatching() said {
 
 // watching speaks of what may be on its way into a block.
 func (s *Scene) watching() said {
-	t, g := s.Txn, &s.Sighting
-	switch {
-	case g.Fate == FateIncluded:
+	g := &s.Sighting
+	switch g.Fate {
+	case FateIncluded:
 		deep := depth(g, s.Policy.Confirmations)
 		return said{fmt.Sprintf("In block %d, %s.", g.Height, deep),
 			Wait{Code: WaitConfirmations, Detail: deep}, Next{Action: StepFinish}}
-	case g.Fate == FateFailed:
+	case FateFailed:
 		return s.settling(fmt.Sprintf("It failed in block %d (%s)", g.Height, short(g.Failure.Code)))
-	case g.Fate == FateDisplaced:
+	case FateDisplaced:
 		return s.settling(strings.TrimSpace("Its nonce was spent by a command that is not ours " + g.Hash))
-	case g.Fate == FateExpired:
+	case FateExpired:
 		return s.settling("Its attempt has expired")
-	case t.Phase == PhaseSent && t.Last().State == Signed && !s.unconfirmed().IsZero():
-		return said{fmt.Sprintf("Attempt %d is signed and stored, and is sent when the replicas of Redis that "+
-			"SEQUENCER_REDIS_WAIT asks for have confirmed that; too few do since %s: see why they are away.%s",
-			t.Last().Number, stamp(s.unconfirmed()), s.noMore()),
-			Wait{Code: WaitSending, Detail: "replicas of Redis to confirm it"}, Next{Action: StepSend}}
-	case t.Phase == PhaseSent && !t.Legacy() && (g.Fate == "" || g.Fate == FateUnknown && !g.Passed):
-		return said{fmt.Sprintf("Attempt %d is signed and being sent to the Mina nodes.%s", t.Last().Number, s.noMore()),
-			Wait{Code: WaitSending}, Next{Action: StepSend, At: s.Now}}
+	}
+	d, leaves := s.leaving()
+	switch {
+	case leaves:
+		return d
 	case g.Passed:
 		return s.passed()
 	case g.Fate == FatePooled:
@@ -171,6 +168,24 @@ func (s *Scene) watching() said {
 		return said{"It was sent; too few Mina nodes are synced to say what became of it." + s.noMore(), s.forNodes(), soon}
 	}
 	return s.landing("It was sent; the nodes do not agree yet on what became of it.", "no agreement yet", soon)
+}
+
+// leaving speaks of bytes that are stored, and are being given to the nodes.
+func (s *Scene) leaving() (d said, leaves bool) {
+	t, g := s.Txn, &s.Sighting
+	switch {
+	case t.Phase != PhaseSent:
+		return d, false
+	case t.Last().State == Signed && !s.unconfirmed().IsZero():
+		return said{fmt.Sprintf("Attempt %d is signed and stored, and is sent when the replicas of Redis that "+
+			"SEQUENCER_REDIS_WAIT asks for have confirmed that; too few do since %s: see why they are away.%s",
+			t.Last().Number, stamp(s.unconfirmed()), s.noMore()),
+			Wait{Code: WaitSending, Detail: "replicas of Redis to confirm it"}, Next{Action: StepSend}}, true
+	case !t.Legacy() && (g.Fate == "" || g.Fate == FateUnknown && !g.Passed):
+		return said{fmt.Sprintf("Attempt %d is signed and being sent to the Mina nodes.%s", t.Last().Number, s.noMore()),
+			Wait{Code: WaitSending}, Next{Action: StepSend, At: s.Now}}, true
+	}
+	return d, false
 }
 
 // unconfirmed is since when the process that drives it waits for replicas; zero if it does not.

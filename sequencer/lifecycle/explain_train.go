@@ -70,9 +70,8 @@ func (s *Scene) outOfUse(account string) string {
 // member says what is ahead of, and behind, what is in flight itself.
 func (s *Scene) member(d said) said {
 	t, around := s.Txn, s.Train.walk()
-	failed := t.Phase == PhaseFailing || t.Phase == PhaseDelayed || t.Phase == PhaseDispatching && !t.Open()
-	turn := d.wait.Code == WaitSending || s.Sighting.Fate == FateIncluded && s.Sighting.Depth >= s.Policy.Confirmations
-	switch ahead, behind := len(s.Train.Ahead), len(s.Train.Behind); {
+	ahead, behind := len(s.Train.Ahead), len(s.Train.Behind)
+	switch {
 	case s.staysBehind():
 		return said{"It failed because one ahead of it had. It keeps its place, and is made anew when those ahead are in " +
 			"flight again and half of them in a block.",
@@ -86,6 +85,7 @@ func (s *Scene) member(d said) said {
 			"the chain settles what becomes of it.",
 			s.brokenAhead())
 		d.wait.Code, d.next = WaitBroken, Next{Action: StepWatch}
+		return d
 	case around.lost:
 		then := "and is made anew"
 		if last := t.Last(); last != nil && (last.State == Early || last.provedAhead()) {
@@ -94,25 +94,43 @@ func (s *Scene) member(d said) said {
 		return said{fmt.Sprintf("What is ahead of it (%s) will not come as it was to: "+
 			"it goes back to its place, %s.", s.brokenAhead(), then),
 			Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepBind}}
-	case failed && around.holds:
+	case s.hasFailed() && around.holds:
 		why := " Made on it were the %d behind it: nothing is tried before none of them can land."
 		if s.Train.Commuting {
 			why = " It is tried again when the %d behind it, which do not need it, have landed or cannot land."
 		}
 		d.summary += fmt.Sprintf(why, behind)
 		d.wait = Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d behind", behind)}
-	case failed && ahead > 0 && t.Deferred > 0 && (t.Last() == nil || !t.Last().Pending()):
+		return d
+	case ahead > 0:
+		return s.follower(d)
+	}
+	return d
+}
+
+// hasFailed reports whether its last try has come to nothing, and there may be another.
+func (s *Scene) hasFailed() bool {
+	t := s.Txn
+	return t.Phase == PhaseFailing || t.Phase == PhaseDelayed || t.Phase == PhaseDispatching && !t.Open()
+}
+
+// follower says what is ahead of what goes on in its order.
+func (s *Scene) follower(d said) said {
+	t, ahead, first := s.Txn, len(s.Train.Ahead), s.Train.walk().first
+	switch {
+	case s.hasFailed() && t.Deferred > 0 && (t.Last() == nil || !t.Last().Pending()):
 		again := "It went back to its place once; it is made again when the %d ahead of it are in a block."
 		return said{fmt.Sprintf(again, ahead),
 			Wait{Code: WaitHeld, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
-	case ahead > 0 && t.Last().provedAhead():
+	case t.Last().provedAhead():
 		return said{"It was proved while one ahead of it was: it is signed at its nonce, and sent, " +
 			"when a node has taken that.",
 			Wait{Code: WaitBehind, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
-	case around.first != nil:
+	case first != nil:
 		d.summary += fmt.Sprintf(" %d of its queue are in flight ahead of it; the first in no block is %s.",
-			ahead, around.first.Txn.UID)
-		if turn {
+			ahead, first.Txn.UID)
+		g := &s.Sighting
+		if d.wait.Code == WaitSending || g.Fate == FateIncluded && g.Depth >= s.Policy.Confirmations {
 			d.wait.Code = WaitBehind
 		}
 	}

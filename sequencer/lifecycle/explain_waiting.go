@@ -52,7 +52,6 @@ func (s *Scene) unbound() said {
 		typ = s.First.Type
 	}
 	fresh := !s.Tip.At.IsZero() && s.Now.Sub(s.Tip.At) <= 2*s.Policy.InclusionInterval
-	held := Next{Action: StepBind, At: s.Place.Hold}
 	switch {
 	case s.Paused != "":
 		d := said{"The queue is paused: " + short(s.Paused) + ".",
@@ -64,19 +63,12 @@ func (s *Scene) unbound() said {
 	case s.notBefore().After(s.Now):
 		return said{"It is not to be dispatched before " + stamp(s.notBefore()) + ".",
 			Wait{Code: WaitNotBefore, Until: s.notBefore()}, Next{Action: StepBind, At: s.notBefore()}}
-	case s.Place.Holder == "" && s.Place.Hold.After(s.Now) && s.Txn.Deferred == 0:
-		return said{"The queue is left alone for a while, for one of it could not be dispatched; resuming the queue has it " +
-			"tried at once.", Wait{Code: WaitHeld, Until: s.Place.Hold, Detail: "the end of the hold"}, held}
-	case s.Place.Holder == "" && s.Place.Hold.After(s.Now) && s.Txn.Error != nil && s.Txn.Error.Code == CodeFeeLimit:
-		return said{"It would cost too much today" + because(s.Txn.Error) + "; the queue waits for the next day.",
-			Wait{Code: WaitBudget, Until: s.Place.Hold, Detail: "a budget of fees"}, held}
-	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
-		who, code := s.whoWasAway()
-		return said{who + " was away or busy" + because(s.Txn.Error) + "; the queue is left alone for a while." + s.besides(),
-			Wait{Code: code, Until: s.Place.Hold, Detail: "the end of the hold"}, held}
 	case s.Place.Holder != "":
 		return said{"The worker has not yet answered the callback of the one before (" + s.Place.Holder + ").",
-			Wait{Code: WaitCallback, Until: s.Place.Hold, Detail: "callback of " + s.Place.Holder}, held}
+			Wait{Code: WaitCallback, Until: s.Place.Hold, Detail: "callback of " + s.Place.Holder},
+			Next{Action: StepBind, At: s.Place.Hold}}
+	case s.Place.Hold.After(s.Now):
+		return s.leftAlone()
 	case s.undispatched(typ):
 		return said{"No process that runs dispatches " + typ + ": start one that does.",
 			Wait{Code: WaitProcess, Detail: "type " + typ}, bind}
@@ -94,6 +86,22 @@ func (s *Scene) unbound() said {
 			"that of another sender is asked" + because(s.Txn.Error) + ". " + d.summary
 	}
 	return d
+}
+
+// leftAlone says why the queue is left alone for a while.
+func (s *Scene) leftAlone() said {
+	next := Next{Action: StepBind, At: s.Place.Hold}
+	switch e := s.Txn.Error; {
+	case s.Txn.Deferred == 0:
+		return said{"The queue is left alone for a while, for one of it could not be dispatched; resuming the queue has it " +
+			"tried at once.", Wait{Code: WaitHeld, Until: s.Place.Hold, Detail: "the end of the hold"}, next}
+	case e != nil && e.Code == CodeFeeLimit:
+		return said{"It would cost too much today" + because(e) + "; the queue waits for the next day.",
+			Wait{Code: WaitBudget, Until: s.Place.Hold, Detail: "a budget of fees"}, next}
+	}
+	who, code := s.whoWasAway()
+	return said{who + " was away or busy" + because(s.Txn.Error) + "; the queue is left alone for a while." + s.besides(),
+		Wait{Code: code, Until: s.Place.Hold, Detail: "the end of the hold"}, next}
 }
 
 // undispatched reports whether no process that lives dispatches a type, as far as is known.
@@ -135,52 +143,57 @@ func (s *Scene) besides() string {
 
 // senderless speaks of the pool of senders: whether one is free, and when one may be.
 func (s *Scene) senderless() said {
-	var busy, out int
-	why := ""
-	var idled *Candidate
-	var back time.Time
+	var busy, out, idled []*Candidate
 	for i := range s.Pool {
-		p := &s.Pool[i]
-		switch {
+		switch p := &s.Pool[i]; {
 		case p.Reason == "" && p.Queue == "":
 			return s.unclaimed()
 		case p.Reason == Idled:
-			idled = p
+			idled = append(idled, p)
 		case p.Queue != "":
-			busy++
+			busy = append(busy, p)
 		default:
-			out++
-			if why == "" {
-				why = outOfUse(p)
-			}
-			if !p.Until.IsZero() && (back.IsZero() || p.Until.Before(back)) {
-				back = p.Until
-			}
+			out = append(out, p)
 		}
 	}
-	if idled != nil {
-		text := "A sender is free, and no process can bind it now."
-		if !s.Limited {
-			text = "Sender " + idled.AccountID + " is free, but " + idled.Detail + "."
+	if len(idled) > 0 {
+		return s.unbindable(idled[0])
+	}
+	detail := fmt.Sprintf("%d bound to other queues, %d out of use", len(busy), len(out))
+	text := "No sender is free: " + detail + "."
+	if len(s.Pool) == 0 {
+		text, detail = "No sender is registered.", "none is registered"
+	}
+	wait := Wait{Code: WaitFreeSender, Detail: detail}
+	if len(out) > 0 && !s.Limited {
+		text += outOfUse(out[0])
+		if len(busy) == 0 { // else one of those may come back sooner
+			wait.Until = firstBack(out)
 		}
-		return said{text, Wait{Code: WaitProcess, Detail: "a process that binds it"}, Next{Action: StepBind}}
-	}
-	detail := fmt.Sprintf("%d bound to other queues, %d out of use", busy, out)
-	if busy > 0 {
-		back = time.Time{} // one of those may come back sooner
-	}
-	if s.Limited {
-		back, why = time.Time{}, ""
-	}
-	text := "No sender is free: " + detail + "." + why
-	if busy+out == 0 {
-		detail = "none is registered"
-		text = "No sender is registered."
 	}
 	if s.Before > 0 {
 		text += fmt.Sprintf(" In the turn %s before its queue.", queuesStand(s.Before))
 	}
-	return said{text, Wait{Code: WaitFreeSender, Until: back, Detail: detail}, Next{Action: StepBind}}
+	return said{text, wait, Next{Action: StepBind}}
+}
+
+// firstBack is when the first of them is in use again; zero if no clock says.
+func firstBack(out []*Candidate) (at time.Time) {
+	for _, p := range out {
+		if !p.Until.IsZero() && (at.IsZero() || p.Until.Before(at)) {
+			at = p.Until
+		}
+	}
+	return at
+}
+
+// unbindable speaks of a sender that is free, and that no process can bind.
+func (s *Scene) unbindable(p *Candidate) said {
+	text := "A sender is free, and no process can bind it now."
+	if !s.Limited {
+		text = "Sender " + p.AccountID + " is free, but " + p.Detail + "."
+	}
+	return said{text, Wait{Code: WaitProcess, Detail: "a process that binds it"}, Next{Action: StepBind}}
 }
 
 func queuesStand(n int) string {

@@ -84,38 +84,49 @@ func doneIn(g *Sighting) []byte {
 // over: what has come of all that is open stands so deep that it is acted on.
 func (v *View) over() Step {
 	t, g := v.Txn, &v.Sighting
-	cause, settled := deathCause(g), v.settled()
-	nonce, failed := t.FirstOpen().Nonce, attemptOf(t, g).Number
-	u := v.with(func(t *Transaction) {
-		for i := range t.Attempts {
-			switch a := &t.Attempts[i]; {
-			case a.Open():
-				v.close(a, a.Number == failed, cause)
-				if !settled {
-					a.State = a.State.shallow()
-				}
-			case a.Pending():
-				a.become(Dropped, v.Now)
-			}
-		}
-		t.Error = cause
-	})
 	if v.Train.Unseen || len(v.Train.Ahead) > 0 && !v.Train.walk().unready && g.Fate != FateExpired {
 		return v.wait(ReasonBehind) // theirs were spent before its own
 	}
-	if v.behind() && !v.Train.Commuting && (t.Ending == PhaseDone && t.stood() == nil || t.Ending == PhaseUnresolved) {
-		u.Txn.Ending, u.Txn.Done = "", nil // its worker said so upon what those ahead were to leave
+	nonce := t.FirstOpen().Nonce
+	if g.Fate == FateFailed {
+		nonce = g.Nonce // a legacy worker's may be another than planned
 	}
-	var s Step
-	rejected := g.Fate == FateFailed && (g.Failure.Permanent || g.Archived)
+	s := v.goesOn(v.allClosed())
+	s.Aside.Broke = len(v.Train.Behind) > 0 && !v.behind() && !v.Train.Commuting
+	v.spend(&s, nonce)
+	s.Local.SentAt, s.Local.Resent, s.Local.Asked = time.Time{}, 0, Asked{}
+	s.Local.FirstSent, s.Local.FirstHeight = time.Time{}, 0
+	return s
+}
+
+// allClosed is v with all that was open closed by what the chain shows.
+func (v *View) allClosed() *View {
+	cause, settled, failed := deathCause(&v.Sighting), v.settled(), attemptOf(v.Txn, &v.Sighting).Number
+	return v.with(func(t *Transaction) {
+		t.close(v.Now, func(a *Attempt) {
+			v.close(a, a.Number == failed, cause)
+			if !settled {
+				a.State = a.State.shallow()
+			}
+		})
+		t.Error = cause
+		if v.behind() && !v.Train.Commuting && (t.Ending == PhaseDone && t.stood() == nil || t.Ending == PhaseUnresolved) {
+			t.Ending, t.Done = "", nil // its worker said so upon what those ahead were to leave
+		}
+	})
+}
+
+// goesOn is how v goes on as u, in which nothing is open any more.
+func (v *View) goesOn(u *View) (s Step) {
+	g, settled := &v.Sighting, v.settled()
 	switch {
-	case !t.Phase.Bound():
-		s = u.to(t.Phase, ReasonSettled)
+	case !v.Txn.Phase.Bound():
+		s = u.to(v.Txn.Phase, ReasonSettled)
 	case !settled && v.behind():
 		s = u.staying(0)
 	case v.behind() && !v.stops() && !v.Train.Commuting:
 		s = u.back(ReasonSettled)
-	case rejected && t.Ending != PhaseDone && t.Ending != PhaseWaiting:
+	case v.rejected():
 		// One archive's word allows no new attempt: a person's retry does.
 		s = u.end(PhaseUnresolved, ReasonSettled)
 	case g.Fate == FateExpired && u.barred():
@@ -125,20 +136,33 @@ func (v *View) over() Step {
 		s.Txn.Error = &e
 	case g.Fate == FateExpired && u.stalled():
 		s = u.to(PhaseDelayed, ReasonSettled)
-		s.Txn.DueAt = v.Now.Add(v.Policy.Pause(t.Deferred))
+		s.Txn.DueAt = v.Now.Add(v.Policy.Pause(v.Txn.Deferred))
 		s.Txn.Deferred++ // it is signed again, and that is no try
-		settled = false
+		return s
 	default:
 		s = u.closed(ReasonSettled)
 	}
-	s.Aside.DropBytes, s.Aside.Broke = settled, len(v.Train.Behind) > 0 && !v.behind() && !v.Train.Commuting
-	if g.Fate == FateFailed {
-		nonce = g.Nonce // a legacy worker's may be another than planned
-	}
-	v.spend(&s, nonce)
-	s.Local.SentAt, s.Local.Resent, s.Local.Asked = time.Time{}, 0, Asked{}
-	s.Local.FirstSent, s.Local.FirstHeight = time.Time{}, 0
+	s.Aside.DropBytes = settled
 	return s
+}
+
+// rejected reports whether it failed in a block for what no retry can mend, or where no retry is known
+// to be safe.
+func (v *View) rejected() bool {
+	t, g := v.Txn, &v.Sighting
+	return g.Fate == FateFailed && (g.Failure.Permanent || g.Archived) && t.Ending != PhaseDone && t.Ending != PhaseWaiting
+}
+
+// close ends all of t: what is open by end, what is planned unmade.
+func (t *Transaction) close(now time.Time, end func(a *Attempt)) {
+	for i := range t.Attempts {
+		switch a := &t.Attempts[i]; {
+		case a.Open():
+			end(a)
+		case a.Pending():
+			a.become(Dropped, now)
+		}
+	}
 }
 
 // barred reports whether something in front of the nodes has kept what expired from them, and let

@@ -74,41 +74,52 @@ func (v *View) healthTold(h HealthTold) Step {
 
 // answered: a worker's call has ended.
 func (v *View) answered(r Answer) Step {
-	t, a := v.Txn, v.Txn.Last()
-	if a == nil || a.Number != r.Call.Number || a.Sender != r.Sender || a.Nonce != r.Nonce ||
-		!a.Pending() && a.State != Called || (a.State == Called) != (r.Call.Kind == Dispatch) {
+	a := v.Txn.Last()
+	if !r.answers(a) {
 		return v.late(r)
 	}
-	switch {
-	case t.Phase == PhaseWatching && a.Legacy: // put back while it went on, and only watched
-		return v.late(r)
-	case t.Phase == PhaseWatching:
+	switch v.Txn.Phase {
+	case PhaseDispatching:
+	case PhaseWatching:
+		if a.Legacy { // put back while it went on, and only watched
+			return v.late(r)
+		}
 		return v.raiseAnswered(r)
-	case t.Phase == PhaseDispatching:
 	default:
 		return v.wait(ReasonUnchanged)
 	}
-	if r.Fault == NoFault || r.Fault == FaultError || r.Fault == FaultHopeless {
-		v = v.with(func(t *Transaction) { t.Losses = 0 }) // busy and not reached are no answers
+	spoke := r.Fault == NoFault || r.Fault == FaultError || r.Fault == FaultHopeless // busy and not reached are no answers
+	if spoke {
+		v = v.with(func(t *Transaction) { t.Losses = 0 })
 	}
-	if r.Call.Kind == Resign && (r.Fault == FaultNoCall || r.Fault == FaultError || r.Fault == FaultHopeless) {
+	if r.Call.Kind == Resign && (spoke && r.Fault != NoFault || r.Fault == FaultNoCall) {
 		s := v.wait(ReasonProving)
 		s.Local.NoResign = true
 		return s
 	}
+	return v.heard(r)
+}
+
+// answers reports whether r is of a call of a, which nothing has answered yet.
+func (r *Answer) answers(a *Attempt) bool {
+	if a == nil || a.Number != r.Call.Number || a.Sender != r.Sender || a.Nonce != r.Nonce {
+		return false
+	}
+	if r.Call.Kind == Dispatch {
+		return a.State == Called
+	}
+	return a.Pending()
+}
+
+// heard is what a worker's answer, or that there is none, comes to.
+func (v *View) heard(r Answer) Step {
 	switch r.Fault {
 	case NoFault:
 		return v.made(r)
 	case FaultNoCall:
-		if r.Proves {
-			return v.failed(&Error{Code: CodeNotServed, Message: "the worker of sender " + r.Sender +
-				" makes proofs, and none of type " + v.Txn.Type + ": add it, or have another sender's worker serve it"}, false)
-		}
-		s := v.wait(ReasonProving)
-		s.Local.Legacy = true
-		return s
+		return v.noCall(r)
 	case FaultWorking:
-		if v.Now.Before(a.StartedAt.Add(v.Policy.DispatchTimeout)) {
+		if v.Now.Before(v.Txn.Last().StartedAt.Add(v.Policy.DispatchTimeout)) {
 			return v.wait(ReasonProving)
 		}
 	case FaultBusy:
@@ -121,7 +132,7 @@ func (v *View) answered(r Answer) Step {
 		if !r.Refused {
 			return v.failed(r.Error, false)
 		}
-		if v.unspent(a) {
+		if v.unspent(v.Txn.Last()) {
 			s := v.failed(r.Error, false)
 			s.Txn.Last().become(Refused, v.Now)
 			s.Txn.Last().Cause = causeOf(r.Error)
@@ -129,6 +140,17 @@ func (v *View) answered(r Answer) Step {
 		}
 	}
 	return v.lose(r.Error, r.Hash)
+}
+
+// noCall: the worker has no such call.
+func (v *View) noCall(r Answer) Step {
+	if r.Proves {
+		return v.failed(&Error{Code: CodeNotServed, Message: "the worker of sender " + r.Sender +
+			" makes proofs, and none of type " + v.Txn.Type + ": add it, or have another sender's worker serve it"}, false)
+	}
+	s := v.wait(ReasonProving)
+	s.Local.Legacy = true
+	return s
 }
 
 // unspent reports whether every synced node has the nonce of a unspent and nothing of
@@ -159,14 +181,12 @@ func (v *View) signed(r Answer) Step {
 		return v.stopped()
 	}
 	unplaced := v.Txn.Last().State == Early
-	if v.behind() && !v.Txn.Open() && v.Train.walk().lost && !unplaced {
-		return v.yields(nil) // what it was made on will not come
+	if v.behind() && !v.Txn.Open() {
+		if s, turned := v.signedBehind(r, unplaced); turned {
+			return s
+		}
 	}
-	if v.behind() && !v.Txn.Open() && r.Alone != "" {
-		return v.yields(&Error{Code: CodeAlone, Message: "made behind others of its queue in flight, it " + r.Alone +
-			"; it is made anew when they have landed, and its type should go alone"})
-	}
-	if unplaced || v.behind() && !v.Txn.Open() && !v.follow(v.Txn.Last().Nonce) {
+	if unplaced {
 		return v.provedAhead(r)
 	}
 	if s, again := v.reprice(r); again {
@@ -186,6 +206,21 @@ func (v *View) signed(r Answer) Step {
 	s.sign(r)
 	s.Local.SentAt, s.Local.Resent, s.Local.Asked = time.Time{}, 0, Asked{}
 	return s
+}
+
+// signedBehind has what was signed behind others of its queue go back, or keep its proof, where it
+// cannot follow them as it is.
+func (v *View) signedBehind(r Answer, unplaced bool) (s Step, turned bool) {
+	switch {
+	case v.Train.walk().lost && !unplaced:
+		return v.yields(nil), true // what it was made on will not come
+	case r.Alone != "":
+		return v.yields(&Error{Code: CodeAlone, Message: "made behind others of its queue in flight, it " + r.Alone +
+			"; it is made anew when they have landed, and its type should go alone"}), true
+	case !unplaced && !v.follow(v.Txn.Last().Nonce):
+		return v.provedAhead(r), true
+	}
+	return s, false
 }
 
 func sign(a *Attempt, r Answer) {

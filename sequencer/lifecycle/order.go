@@ -9,59 +9,81 @@ import (
 // ErrNotCancellable, ErrNotRetryable, ErrMightStillLand, ErrFollowed, ErrNotExpired.
 func Ask(v *View, o Order) (Step, error) {
 	t := v.Txn
-	refuse := func(why error) (Step, error) {
-		if t.Phase.Final() && t.Open() {
-			why = ErrMightStillLand
-		}
-		return Step{}, fmt.Errorf("transaction %s is %s: %w", t.UID, t.State(), why)
+	s, err := v.order(o)
+	leaves := s.Txn != nil && t.Phase.Bound() && !s.Txn.Phase.Bound() && s.Txn.Landed == 0
+	if err == nil && leaves && len(v.Train.Behind) > 0 {
+		err = ErrFollowed
 	}
-	var s Step
-	switch o.What {
-	case OrderCancel:
-		if t.Phase.Final() {
-			return refuse(ErrNotCancellable)
-		}
-		s = v.cancel()
-	case OrderRetry:
-		again := t.Ledger != "" && v.Batch.Known && v.Batch.Idempotent // which takes it as the same
-		if t.Phase != PhaseFailed && t.Phase != PhaseUnresolved || t.Open() && !again || v.expired() {
-			return refuse(ErrNotRetryable)
-		}
-		s = v.with(func(t *Transaction) {
-			if a := t.FirstOpen(); a != nil {
-				a.letGo(v.Now)
-			}
-			clearEnd(t)
-			t.Retries = 0
-		}).back(ReasonOrdered)
-	case OrderExpire:
-		if t.Phase != PhaseWaiting || t.Open() || !v.expired() || t.Ending == PhaseDone {
-			return Step{}, fmt.Errorf("transaction %s is %s: %w", t.UID, t.State(), ErrNotExpired)
-		}
-		s = v.overdue()
-	case OrderLanded, OrderDead:
-		if !t.Open() || t.Phase != PhaseUnresolved && t.Phase != PhaseWatching {
-			return Step{}, fmt.Errorf("transaction %s is %s and has no attempt of unknown outcome: %w",
-				t.UID, t.State(), ErrNotRetryable)
-		}
-		s = v.lookBack(v.dead())
-		switch {
-		case o.What == OrderLanded && t.Ledger != "":
-			s = v.committed(ReasonOrdered)
-			if t.Phase == PhaseUnresolved {
-				s.Aside.Code = CodeLate
-			}
-		case o.What == OrderLanded:
-			s = v.ordered(o.Hash)
-		}
-		s.Aside.ForgetNonce, s.Aside.DropBytes = t.Ledger == "", t.Ledger == ""
-	}
-	if s.Txn != nil && t.Phase.Bound() && !s.Txn.Phase.Bound() && s.Txn.Landed == 0 && len(v.Train.Behind) > 0 {
-		return refuse(ErrFollowed)
+	if err != nil {
+		return Step{}, fmt.Errorf("transaction %s is %s: %w", t.UID, t.State(), err)
 	}
 	if s.Aside.Person = true; s.Txn != nil && s.Txn.Phase == t.Phase && s.Aside.Code == "" { // else its states say it
 		s.Aside.Code = map[OrderKind]string{OrderCancel: CodeToCancel, OrderDead: CodeResolved}[o.What]
 	}
+	return s, nil
+}
+
+func (v *View) order(o Order) (Step, error) {
+	switch o.What {
+	case OrderCancel:
+		if v.Txn.Phase.Final() {
+			return Step{}, v.mayLandOr(ErrNotCancellable)
+		}
+		return v.cancel(), nil
+	case OrderRetry:
+		return v.again()
+	case OrderExpire:
+		if t := v.Txn; t.Phase != PhaseWaiting || t.Open() || !v.expired() || t.Ending == PhaseDone {
+			return Step{}, ErrNotExpired
+		}
+		return v.overdue(), nil
+	case OrderLanded, OrderDead:
+		return v.resolve(o)
+	}
+	return Step{}, nil
+}
+
+// mayLandOr is ErrMightStillLand where that is why an order about what has ended is refused, else why.
+func (v *View) mayLandOr(why error) error {
+	if v.Txn.Phase.Final() && v.Txn.Open() {
+		return ErrMightStillLand
+	}
+	return why
+}
+
+// again: a person has it tried anew.
+func (v *View) again() (Step, error) {
+	t := v.Txn
+	same := t.Ledger != "" && v.Batch.Known && v.Batch.Idempotent // which takes it as the same
+	if t.Phase != PhaseFailed && t.Phase != PhaseUnresolved || t.Open() && !same || v.expired() {
+		return Step{}, v.mayLandOr(ErrNotRetryable)
+	}
+	return v.with(func(t *Transaction) {
+		if a := t.FirstOpen(); a != nil {
+			a.letGo(v.Now)
+		}
+		clearEnd(t)
+		t.Retries = 0
+	}).back(ReasonOrdered), nil
+}
+
+// resolve: a person says what became of an attempt of which nobody knows.
+func (v *View) resolve(o Order) (s Step, err error) {
+	t := v.Txn
+	if !t.Open() || t.Phase != PhaseUnresolved && t.Phase != PhaseWatching {
+		return s, fmt.Errorf("no attempt of it has an unknown outcome: %w", ErrNotRetryable)
+	}
+	if t.Ledger != "" && o.What == OrderLanded {
+		s = v.committed(ReasonOrdered)
+		if t.Phase == PhaseUnresolved {
+			s.Aside.Code = CodeLate
+		}
+		return s, nil
+	}
+	if s = v.lookBack(v.dead()); o.What == OrderLanded {
+		s = v.ordered(o.Hash)
+	}
+	s.Aside.ForgetNonce, s.Aside.DropBytes = t.Ledger == "", t.Ledger == ""
 	return s, nil
 }
 
@@ -107,16 +129,7 @@ func (v *View) ordered(hash string) Step {
 
 // dead: a person says that nothing of it will land.
 func (v *View) dead() Step {
-	u := v.with(func(t *Transaction) {
-		for i := range t.Attempts {
-			switch a := &t.Attempts[i]; {
-			case a.Open():
-				a.become(Expired, v.Now)
-			case a.Pending():
-				a.become(Dropped, v.Now)
-			}
-		}
-	})
+	u := v.with(func(t *Transaction) { t.close(v.Now, func(a *Attempt) { a.become(Expired, v.Now) }) })
 	if u.Txn.Phase == PhaseUnresolved {
 		return u.to(PhaseUnresolved, ReasonOrdered)
 	}

@@ -201,18 +201,18 @@ func (v *View) deferred(d deferral) Step {
 			t.Attempts = t.Attempts[:len(t.Attempts)-1]
 		}
 	})
-	if v.behind() && !v.Txn.Open() {
-		s := u.yields(&d.Error) // those ahead go on
-		if d.Why != "" && d.Why != Rested {
-			s.Aside.Rest = &Rest{For: d.Rest, Why: d.Why, By: d.By, Detail: d.Error.Message}
-		}
-		return s
-	}
-	u.Local.Taken, u.Local.Marked, u.Local.Asked = 0, 0, Asked{}
 	var rest *Rest // of a sender that has nothing to do with it none
 	if d.Why != "" {
 		rest = &Rest{For: d.Rest, Why: d.Why, By: d.By, Detail: d.Error.Message}
 	}
+	if v.behind() && !v.Txn.Open() {
+		s := u.yields(&d.Error) // those ahead go on
+		if d.Why != Rested {
+			s.Aside.Rest = rest
+		}
+		return s
+	}
+	u.Local.Taken, u.Local.Marked, u.Local.Asked = 0, 0, Asked{}
 	if !u.Txn.Open() && u.stops() {
 		s := u.stopped() // back in its queue it would be tried anew
 		s.Aside.Rest = rest

@@ -170,22 +170,28 @@ func (a *Attempt) cameToNothing() bool {
 // has no number, and a legacy worker may take another nonce than was planned. One of which
 // nothing came is told from others by when it was planned, and from what is found by its hash.
 func (a *Attempt) is(k *Attempt) bool {
-	found := k.Number == 0
-	switch {
-	case found && a.Legacy && k.NodeHash != "" && a.Is(k.NodeHash):
-		return true // its worker may have taken another fee, too
-	case found && a.cameToNothing() && !a.Legacy:
-		return k.NodeHash != "" && a.Is(k.NodeHash)
-	case !found && (a.cameToNothing() || k.cameToNothing()) && a.StartedAt.UnixMilli() != k.StartedAt.UnixMilli():
-		return false
-	case a.Sender != k.Sender || a.Fee != k.Fee || a.Legacy != k.Legacy && !found && !a.Pending():
-		return false
-	case a.Nonce != k.Nonce && (!a.Legacy || !k.Legacy || a.Number != k.Number):
-		return false
-	case a.ValidUntil != k.ValidUntil && !a.Legacy && !k.Legacy:
+	if k.Number == 0 {
+		switch {
+		case a.Legacy && a.Is(k.NodeHash):
+			return true // its worker may have taken another fee, too
+		case a.cameToNothing() && !a.Legacy:
+			return a.Is(k.NodeHash)
+		}
+	} else if (a.cameToNothing() || k.cameToNothing()) && a.StartedAt.UnixMilli() != k.StartedAt.UnixMilli() {
 		return false
 	}
-	return a.NodeHash == "" || k.NodeHash == "" || k.Is(a.NodeHash) || a.Is(k.NodeHash)
+	return a.sameCommand(k) && (a.NodeHash == "" || k.NodeHash == "" || k.Is(a.NodeHash) || a.Is(k.NodeHash))
+}
+
+// sameCommand reports whether a and k are one command, by all that it says but its hash.
+func (a *Attempt) sameCommand(k *Attempt) bool {
+	if a.Sender != k.Sender || a.Fee != k.Fee || a.Legacy != k.Legacy && k.Number > 0 && !a.Pending() {
+		return false
+	}
+	if a.Legacy && k.Legacy {
+		return a.Nonce == k.Nonce || a.Number == k.Number
+	}
+	return a.Nonce == k.Nonce && (a.ValidUntil == k.ValidUntil || a.Legacy || k.Legacy)
 }
 
 // Restored is t with all that is known of its attempts, and the bytes that are to be
@@ -272,32 +278,8 @@ func (t *Transaction) restore(c Attempt, behind int, believed bool, now time.Tim
 	if c.planned() && !c.Pending() || t.anew(&c) {
 		return behind, false // it came to nothing, and is not the one that was made after it
 	}
-	found, hash := c.Number == 0, c.NodeHash
-	its := func(a Attempt) bool { return found && a.Is(hash) }
-	alike := !slices.ContainsFunc(t.Attempts[behind:], its) // is what counts where none has its hash
-	for i := behind; i < len(t.Attempts); i++ {
-		a := &t.Attempts[i]
-		if !t.same(a, &c) || a.planned() && !a.Pending() || !alike && !its(*a) {
-			continue
-		}
-		was := *a
-		c.Number, c.Hash, c.NodeHash = a.Number, cmp.Or(a.Hash, c.Hash), cmp.Or(a.NodeHash, c.NodeHash)
-		switch {
-		case a.precedes(&c), a.Open() && c.Over() && (believed || !c.cameToNothing()):
-			*a = c
-		case found && a.cameToNothing() && !t.Open() && c.comes(): // it is out all the same
-			a.become(c.State, now)
-			a.blame(NoCause, nil)
-			a.Hash, a.NodeHash = c.Hash, c.NodeHash
-		case was.KnownHash() != "" || c.KnownHash() == "":
-			return a.Number, false
-		default:
-			a.Hash, a.NodeHash = c.Hash, c.NodeHash
-		}
-		if a.Open() && (!was.Open() || a.Sender != was.Sender || a.Nonce != was.Nonce) {
-			t.givesWay(a, now)
-		}
-		return a.Number, true
+	if a := t.stored(&c, behind); a != nil {
+		return a.Number, t.learns(a, c, believed, now)
 	}
 	if c.planned() {
 		return behind, false // nothing of it has left
@@ -309,6 +291,43 @@ func (t *Transaction) restore(c Attempt, behind int, believed bool, now time.Tim
 	t.Attempts = append(t.Attempts, c)
 	t.givesWay(t.Last(), now)
 	return c.Number, true
+}
+
+// stored is what t has of c, behind the attempt with a number, nil if it has nothing. Of what may be
+// what was found the one that has its hash is it, and any that is alike where none has.
+func (t *Transaction) stored(c *Attempt, behind int) *Attempt {
+	its := func(a Attempt) bool { return c.Number == 0 && a.Is(c.NodeHash) }
+	later := t.Attempts[behind:]
+	alike := !slices.ContainsFunc(later, its)
+	i := slices.IndexFunc(later, func(a Attempt) bool {
+		return t.same(&a, c) && (!a.planned() || a.Pending()) && (alike || its(a))
+	})
+	if i < 0 {
+		return nil
+	}
+	return &later[i]
+}
+
+// learns puts into a, an attempt of t, what is known of it as c, and reports whether that is news.
+func (t *Transaction) learns(a *Attempt, c Attempt, believed bool, now time.Time) bool {
+	was, found := *a, c.Number == 0
+	c.Number, c.Hash, c.NodeHash = a.Number, cmp.Or(a.Hash, c.Hash), cmp.Or(a.NodeHash, c.NodeHash)
+	switch {
+	case a.precedes(&c), a.Open() && c.Over() && (believed || !c.cameToNothing()):
+		*a = c
+	case found && a.cameToNothing() && !t.Open() && c.comes(): // it is out all the same
+		a.become(c.State, now)
+		a.blame(NoCause, nil)
+		a.Hash, a.NodeHash = c.Hash, c.NodeHash
+	case was.KnownHash() != "" || c.KnownHash() == "":
+		return false
+	default:
+		a.Hash, a.NodeHash = c.Hash, c.NodeHash
+	}
+	if a.Open() && (!was.Open() || a.Sender != was.Sender || a.Nonce != was.Nonce) {
+		t.givesWay(a, now)
+	}
+	return true
 }
 
 // givesWay ends what is open at another nonce than c, which is put back, and what is planned beside it.
@@ -414,14 +433,7 @@ func Passed(after, other *Transaction, known Known, now time.Time) *Transaction 
 	clearEnd(u)
 	u.Callback, u.CallbackTries = "", 0
 	u.Phase, u.DoneAt, u.Landed, u.Reopened = PhaseDone, now, a.Number, true
-	for i := range u.Attempts {
-		switch a := &u.Attempts[i]; {
-		case a.Open():
-			a.become(Replaced, now)
-		case a.Pending():
-			a.become(Dropped, now)
-		}
-	}
+	u.close(now, func(a *Attempt) { a.become(Replaced, now) })
 	in := u.Attempt(a.Number)
 	in.become(Included, now)
 	in.Height, in.StateHash, in.Confirmations = 0, "", 0

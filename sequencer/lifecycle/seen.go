@@ -18,34 +18,7 @@ func (s *Scene) attempts() []Seen {
 	}
 	out := make([]Seen, len(s.Txn.Attempts))
 	for i, a := range s.Txn.Attempts {
-		v := Seen{Attempt: a, Open: a.Open(), Place: "unknown"}
-		g := &s.Sighting
-		its := a.Is(g.Hash)
-		switch {
-		case its && (g.Fate == FateIncluded || g.Fate == FateFailed):
-			v.Place, v.Agreed, v.Depth, v.Height, v.StateHash = "block", g.Agreed, g.Depth, g.Height, g.StateHash
-			v.Detail = fmt.Sprintf("%s in block %d, %d deep",
-				map[Fate]string{FateIncluded: "succeeded", FateFailed: "failed"}[g.Fate], g.Height, g.Depth)
-		case its && g.Fate == FatePooled && v.Open:
-			v.Place, v.Agreed, v.Detail = "pool", g.Agreed, "in "+pools(g)
-		case a.State == Included && a.Height == 0:
-			v.Place, v.Detail = "block", "succeeded, as a person said"
-		case a.Spent():
-			v.Place, v.Depth = "block", a.Confirmations
-			v.Detail = fmt.Sprintf("%s in block %d, %d deep when last stored",
-				map[bool]string{true: "succeeded", false: "failed"}[a.State == Included], a.Height, a.Confirmations)
-		case a.State == Called:
-			v.Detail = "its worker proves and sends by itself"
-		case a.Pending():
-			v.Place, v.Detail = "nowhere", "its worker has it"
-		case !v.Open:
-			v.Place = "nowhere"
-			v.Detail = overWords[a.State]
-		case g.Fate == FateAbsent && s.Asked:
-			v.Place, v.Agreed, v.Detail = "nowhere", g.Agreed, "in no pool and no block, and may still land"
-		default:
-			v.Detail = "sent, and may land"
-		}
+		v := s.seen(a)
 		if q := a.Quote.said(); q != "" {
 			v.Detail = strings.TrimPrefix(v.Detail+"; "+q, "; ")
 		}
@@ -55,4 +28,36 @@ func (s *Scene) attempts() []Seen {
 		out[i] = v
 	}
 	return out
+}
+
+// seen is where a is, by what the nodes show now, or as it was last stored.
+func (s *Scene) seen(a Attempt) Seen {
+	v := Seen{Attempt: a, Open: a.Open(), Place: "unknown"}
+	g := &s.Sighting
+	its := a.Is(g.Hash)
+	switch {
+	case its && (g.Fate == FateIncluded || g.Fate == FateFailed):
+		v.Place, v.Agreed, v.Depth, v.Height, v.StateHash = "block", g.Agreed, g.Depth, g.Height, g.StateHash
+		v.Detail = fmt.Sprintf("%s in block %d, %d deep",
+			map[Fate]string{FateIncluded: "succeeded", FateFailed: "failed"}[g.Fate], g.Height, g.Depth)
+	case its && g.Fate == FatePooled && v.Open:
+		v.Place, v.Agreed, v.Detail = "pool", g.Agreed, "in "+pools(g)
+	case a.State == Included && a.Height == 0:
+		v.Place, v.Detail = "block", "succeeded, as a person said"
+	case a.Spent():
+		v.Place, v.Depth = "block", a.Confirmations
+		v.Detail = fmt.Sprintf("%s in block %d, %d deep when last stored",
+			map[bool]string{true: "succeeded", false: "failed"}[a.State == Included], a.Height, a.Confirmations)
+	case a.State == Called:
+		v.Detail = "its worker proves and sends by itself"
+	case a.Pending():
+		v.Place, v.Detail = "nowhere", "its worker has it"
+	case !v.Open:
+		v.Place, v.Detail = "nowhere", overWords[a.State]
+	case g.Fate == FateAbsent && s.Asked:
+		v.Place, v.Agreed, v.Detail = "nowhere", g.Agreed, "in no pool and no block, and may still land"
+	default:
+		v.Detail = "sent, and may land"
+	}
+	return v
 }

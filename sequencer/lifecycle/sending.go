@@ -8,18 +8,7 @@ func (v *View) sendTold(r SendTold) Step {
 	t := v.Txn
 	// Whoever has had the claim meanwhile may have sent them, too.
 	r.Call.Fresh = r.Call.Fresh && v.Local.Unsent == r.Call.Number
-	s := v.wait(ReasonSent)
-	s.Local.SentAt = v.Clock
-	before := s.Local.Asked.Bytes
-	s.Local.Asked.Bytes = nil
-	if r.Call.Fresh {
-		s.Local.Unsent = 0
-		if s.Local.FirstHeight == 0 {
-			s.Local.FirstSent, s.Local.FirstHeight = v.Clock, v.Tip.Height
-		}
-	} else {
-		s.Local.Resent++
-	}
+	s := v.hasSent(r.Call.Fresh)
 	a := t.Attempt(r.Call.Number)
 	if a == nil || !a.Open() && a.Number != t.Landed {
 		return s
@@ -27,17 +16,10 @@ func (v *View) sendTold(r SendTold) Step {
 	u := *v
 	u.Local = s.Local
 	if r.Refusal != nil && !r.Refusal.Seen {
-		return u.refused(a, r, before)
+		return u.refused(a, r, v.Local.Asked.Bytes)
 	}
-	said := Said{Number: a.Number, Slot: r.Slot, State: a.State, Error: r.Error}
-	switch {
-	case r.Accepted:
-		said.State, said.NodeHash = Sent, r.Hash
-	case r.Lost:
-		said.State = Unknown // only the chain can tell
-	}
-	news := r.Hash != "" && a.NodeHash == "" && r.Hash != a.Hash
-	if t.Phase == PhaseSent && !news {
+	said, named := r.saidOf(a), r.names(a)
+	if t.Phase == PhaseSent && !named {
 		if known := s.Local.Said; known.Number != a.Number || known.State != Sent {
 			s.Local.Said = said // else a node has it, whatever another sending was answered
 		}
@@ -45,7 +27,7 @@ func (v *View) sendTold(r SendTold) Step {
 	}
 	stops := causeOf(r.Error) == CauseNetwork && !a.stalled()
 	heard := r.Accepted && a.State == Unknown
-	if !r.Call.Fresh && !news && !stops && !heard {
+	if !r.Call.Fresh && !named && !stops && !heard {
 		return s
 	}
 	w := u.to(t.Phase, ReasonSent)
@@ -54,30 +36,63 @@ func (v *View) sendTold(r SendTold) Step {
 	return w
 }
 
+// hasSent notes that bytes have been given to the nodes; fresh: for the first time.
+func (v *View) hasSent(fresh bool) Step {
+	s := v.wait(ReasonSent)
+	l := &s.Local
+	l.SentAt, l.Asked.Bytes = v.Clock, nil
+	if !fresh {
+		l.Resent++
+		return s
+	}
+	l.Unsent = 0
+	if l.FirstHeight == 0 {
+		l.FirstSent, l.FirstHeight = v.Clock, v.Tip.Height
+	}
+	return s
+}
+
+// names reports whether the nodes call a by a hash that is news.
+func (r *SendTold) names(a *Attempt) bool {
+	return r.Hash != "" && a.NodeHash == "" && r.Hash != a.Hash
+}
+
+// saidOf is what the nodes have said of a.
+func (r *SendTold) saidOf(a *Attempt) Said {
+	said := Said{Number: a.Number, Slot: r.Slot, State: a.State, Error: r.Error}
+	switch {
+	case r.Accepted:
+		said.State, said.NodeHash = Sent, r.Hash
+	case r.Lost:
+		said.State = Unknown // only the chain can tell
+	}
+	return said
+}
+
 // refused: every node turned the bytes down. before are those that were kept until
 // then.
 func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 	t, e := v.Txn, &r.Refusal.Error
-	if t.Phase != PhaseSent {
-		if r.Call.Fresh && t.Phase == PhaseWatching && v.nowhere(a) {
-			return v.raiseRefused(a, e, before)
-		}
-		climbs := v.mayRaise() && t.tried() < v.feeMax() && !v.Local.Costly.After(v.Clock)
-		if r.Refusal.Cheap && climbs && !t.Last().Pending() {
-			return v.raise(true) // it will not do at this fee: the next rung of the ladder
-		}
+	nowhere := r.Call.Fresh && v.nowhere(a)
+	switch {
+	case t.Phase == PhaseSent:
+	case t.Phase == PhaseWatching && nowhere:
+		return v.raiseRefused(a, e, before)
+	case r.Refusal.Cheap && v.climbs():
+		return v.raise(true) // it will not do at this fee: the next rung of the ladder
+	default:
 		return v.wait(ReasonSent)
+	}
+	as := Unknown // it stays open, and whatever follows takes the same nonce
+	if nowhere {
+		as = Refused
 	}
 	u := v.with(func(t *Transaction) {
 		a := t.Attempt(a.Number)
 		a.blame(causeOf(e), e)
 		t.Error = e
 		a.SentSlot = max(a.SentSlot, r.Slot)
-		if r.Call.Fresh && v.nowhere(a) {
-			a.become(Refused, v.Now)
-		} else {
-			a.become(Unknown, v.Now) // it stays open, and whatever follows takes the same nonce
-		}
+		a.become(as, v.Now)
 	})
 	u.Local.Asked, u.Local.Said = Asked{}, Said{}
 	rest := r.Refusal.rest()
@@ -90,6 +105,12 @@ func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 	}
 	s.Aside.Rest = rest
 	return s
+}
+
+// climbs reports whether what is open may be offered at a higher fee now.
+func (v *View) climbs() bool {
+	t := v.Txn
+	return v.mayRaise() && t.tried() < v.feeMax() && !v.Local.Costly.After(v.Clock) && !t.Last().Pending()
 }
 
 // rest is that of the sender, nil if nothing is proved against it.

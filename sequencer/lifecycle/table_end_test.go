@@ -88,7 +88,7 @@ func personRows() []row {
 		settled = "transaction u is DONE: the transaction cannot be cancelled in its state"
 		noRetry = "transaction u is DONE: the transaction cannot be retried in its state"
 		mayLand = "transaction u is UNRESOLVED: an attempt might still land"
-		nothing = "transaction u is REVISION and has no attempt of unknown outcome: " +
+		nothing = "transaction u is REVISION: no attempt of it has an unknown outcome: " +
 			"the transaction cannot be retried in its state"
 		untried  = "cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED; drop bytes; trusts"
 		wasTried = "cancelled; FAILED, FREE; 1 dropped 7@100; error CANCELLED; event CANCELLED; " +

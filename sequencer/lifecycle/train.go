@@ -228,25 +228,30 @@ func (p *Policy) Joins(members []Member, width, atOnce int, tip Tip) bool {
 	var last *Member // that is out
 	for i := range members {
 		m := &members[i]
-		switch {
-		case m.Txn.Ending != "" || m.goesAlone():
+		if !m.followed(atOnce) {
 			return false
-		case m.inOrder():
+		}
+		if m.inOrder() {
 			last = m
-		case atOnce < 2 || !m.making():
-			return false
-		case m.Txn.Last().Pending():
+		} else if m.Txn.Last().Pending() {
 			proving++
 		}
 		if !m.landed() {
 			waiting++
 		}
 	}
-	if len(members) == 0 || waiting >= width || proving >= atOnce || !rise(members) || !tip.Fresh || !tip.Quorum {
-		return false
-	}
-	return last == nil ||
-		(last.taken() || atOnce > 1 && last.leaving()) && last.Txn.FirstOpen().ValidUntil >= p.halfway(tip)
+	room := len(members) > 0 && waiting < width && proving < atOnce
+	return room && rise(members) && tip.Fresh && tip.Quorum && (last == nil || p.leads(last, atOnce, tip))
+}
+
+// followed reports whether one more may be put behind m, as far as m is concerned.
+func (m *Member) followed(atOnce int) bool {
+	return m.Txn.Ending == "" && !m.goesAlone() && (m.inOrder() || atOnce > 1 && m.making())
+}
+
+// leads reports whether one more may be put behind m, the last that is out.
+func (p *Policy) leads(m *Member, atOnce int, tip Tip) bool {
+	return (m.taken() || atOnce > 1 && m.leaving()) && m.Txn.FirstOpen().ValidUntil >= p.halfway(tip)
 }
 
 // rise reports whether the nonces of what is out of members rise in the order of the queue: what is watched

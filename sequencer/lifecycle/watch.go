@@ -25,39 +25,44 @@ func Memo(namespace, uid string) string {
 // if there is nothing.
 func WatchOf(t *Transaction, memo string) (w Watch, found bool) {
 	w.Memo = memo
-	landed := t.Attempt(t.Landed)
-	last := landed == nil && !t.Open() // nothing else is in question but what is shallow
 	unseen, forever := false, false
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		if !a.Open() && a != landed && !sharesNonce(a, landed) && !t.keeps(a) && (!last || !a.Shallow()) {
+		if !t.inQuestion(a) {
 			continue
 		}
 		if !found {
 			w.Payer, w.Nonce, w.Since = a.Sender, a.Nonce, a.Slot
 			found = true
 		}
-		w.Since = min(w.Since, a.Slot)
-		w.ValidUntil = max(w.ValidUntil, a.ValidUntil)
-		for _, hash := range []string{a.Hash, a.NodeHash} {
-			if hash != "" && !slices.Contains(w.Hashes, hash) {
-				w.Hashes = append(w.Hashes, hash)
-			}
-		}
-		w.Legacy, forever = w.Legacy || a.Legacy, forever || a.ValidUntil == 0
-		unseen = unseen || a.Legacy && a.StateHash == ""
-	}
-	if t.Phase == PhaseDone && !t.FinalAt.IsZero() {
-		return w, false
+		w.add(a)
+		forever, unseen = forever || a.ValidUntil == 0, unseen || a.Legacy && a.StateHash == ""
 	}
 	if w.Legacy || forever { // who signed by itself may have ignored that
 		w.ValidUntil = 0
 	}
-	if w.Legacy {
-		// It has been in a block, if only in one that is gone.
-		w.Found = t.Landed > 0 || !unseen
+	// It has been in a block, if only in one that is gone.
+	w.Found = w.Legacy && (t.Landed > 0 || !unseen)
+	return w, found && (t.Phase != PhaseDone || t.FinalAt.IsZero())
+}
+
+// add has the chain asked about a, too.
+func (w *Watch) add(a *Attempt) {
+	w.Since, w.ValidUntil, w.Legacy = min(w.Since, a.Slot), max(w.ValidUntil, a.ValidUntil), w.Legacy || a.Legacy
+	for _, hash := range []string{a.Hash, a.NodeHash} {
+		if hash != "" && !slices.Contains(w.Hashes, hash) {
+			w.Hashes = append(w.Hashes, hash)
+		}
 	}
-	return w, found
+}
+
+// inQuestion reports whether the chain has a word to say on a: see WatchOf.
+func (t *Transaction) inQuestion(a *Attempt) bool {
+	landed := t.Attempt(t.Landed)
+	if a.Open() || a == landed || sharesNonce(a, landed) || t.keeps(a) {
+		return true
+	}
+	return a.Shallow() && landed == nil && !t.Open() // nothing else is
 }
 
 // keeps reports whether a was refused, and something open has its nonce.
@@ -220,7 +225,7 @@ func (v *View) resend() Step {
 	if bytes == nil {
 		return v.ask(AskBytes, ReasonResending)
 	}
-	a, stands := t.Attempt(bytes.Number), inQuestion(t)
+	a, stands := t.Attempt(bytes.Number), t.stake()
 	if bytes.Command == nil || a == nil || stands == nil || a.State.Unmade() || a.Sender != stands.Sender ||
 		a.Nonce != stands.Nonce {
 		return v.noBytes() // or left over from another nonce, or of what never left
@@ -248,9 +253,9 @@ func (v *View) noBytes() Step {
 	return s
 }
 
-// inQuestion is an attempt whose sender and nonce are those that are settled next: the
+// stake is an attempt whose sender and nonce are those that are settled next: the
 // first open one or, of what is DONE, the one that landed.
-func inQuestion(t *Transaction) *Attempt {
+func (t *Transaction) stake() *Attempt {
 	if a := t.FirstOpen(); a != nil {
 		return a
 	}
