@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
@@ -53,6 +54,7 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 		feed: a.feed, filter: filter, sees: v.name + " " + strings.Join(v.within, "|"), name: v.name, crowded: crowded,
 		granted: func() bool { return a.grants(r, v.caller) },
 		w:       w, control: http.NewResponseController(w), at: p.Last, known: -1,
+		group: rand.N(wakeGroups),
 	}
 	if id != nil {
 		if p.Doubted { // what has its number by now may be another event

@@ -23,6 +23,11 @@ const (
 	tailBackoff = time.Second      // the longest pause while the store does not answer
 	// chunkEvents bounds what a client that does not read keeps from being freed.
 	chunkEvents = 128
+	// Clients are woken group by group, so that what else this process does need not wait for all of
+	// them to be written to: with up to wokenAtOnce of them at once, else with wakePause between.
+	wakeGroups  = 32
+	wokenAtOnce = 256
+	wakePause   = 2 * time.Millisecond
 	// pagesAtOnce is how many clients that are behind read the log at a time.
 	pagesAtOnce = 4
 )
@@ -56,13 +61,21 @@ func newFeed(o *Options) *feed {
 // another one begins. The feed's lock guards it.
 type tail struct {
 	epoch  string
-	last   queues.Event  // read last; only the tail's goroutine writes it
-	chunks []*chunk      // of what was read last, the oldest first
-	bytes  int           // in chunks
-	down   bool          // the store does not answer
-	ended  bool          // nothing follows
-	more   chan struct{} // closed when there is more, or the end
-	cut    func()        // ends the look at the log that is under way
+	last   queues.Event              // read last; only the tail's goroutine writes it
+	chunks []*chunk                  // of what was read last, the oldest first
+	bytes  int                       // in chunks
+	down   bool                      // the store does not answer
+	ended  bool                      // nothing follows
+	more   [wakeGroups]chan struct{} // of each group: closed when there is more, or the end
+	cut    func()                    // ends the look at the log that is under way
+}
+
+func newTail(epoch string, last queues.Event) *tail {
+	t := &tail{epoch: epoch, last: last}
+	for group := range t.more {
+		t.more[group] = make(chan struct{})
+	}
+	return t
 }
 
 // A chunk is some events in a row, as they are sent. It is never changed, but for sights.
@@ -157,14 +170,16 @@ func (f *feed) attach(p queues.LogPart) *tail {
 		}
 		f.end(t)
 	}
-	f.tail = &tail{epoch: p.Epoch, last: p.Newest, more: make(chan struct{})}
+	f.tail = newTail(p.Epoch, p.Newest)
 	go f.follow(f.tail)
 	return f.tail
 }
 
 func (f *feed) end(t *tail) {
 	t.ended, t.chunks = true, nil
-	close(t.more)
+	for _, more := range t.more {
+		close(more)
+	}
 	if t.cut != nil {
 		t.cut()
 	}
@@ -209,10 +224,14 @@ func (f *feed) follow(t *tail) {
 			f.lose(t)
 			return
 		default:
-			f.extend(t, p.Entries)
-			behind, pause = t.last.Number < p.Last, 0
-			if !behind && len(p.Entries) > 0 {
+			behind, pause = false, 0
+			if len(p.Entries) > 0 {
+				f.extend(t, p.Entries)
+				f.wake(t)
 				pause = f.gather()
+			}
+			if t.last.Number < p.Last {
+				behind, pause = true, 0
 			}
 		}
 		if pause > 0 {
@@ -298,8 +317,24 @@ func (f *feed) extend(t *tail, entries []queues.Entry) {
 		t.chunks[0] = nil
 		t.chunks = t.chunks[1:]
 	}
-	close(t.more)
-	t.more = make(chan struct{})
+}
+
+// wake tells all clients that there is more, which know it already where they have asked since.
+func (f *feed) wake(t *tail) {
+	for group := range t.more {
+		f.mu.Lock()
+		if t.ended {
+			f.mu.Unlock()
+			return
+		}
+		close(t.more[group])
+		t.more[group] = make(chan struct{})
+		crowd := f.clients > wokenAtOnce
+		f.mu.Unlock()
+		if crowd {
+			time.Sleep(wakePause)
+		}
+	}
 }
 
 // A place is where a client stands, compared with the tail.
@@ -312,16 +347,16 @@ const (
 	adrift              // the story that it follows has ended
 )
 
-// next returns where a client stands that has got all events up to at, the chunk
+// next returns where a client of a group stands that has got all events up to at, the chunk
 // for it if there is one, and what is closed when there is more.
-func (f *feed) next(t *tail, at int64) (place, *chunk, <-chan struct{}) {
+func (f *feed) next(t *tail, at int64, group int) (place, *chunk, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case t.ended:
 		return adrift, nil, nil
 	case at >= t.last.Number:
-		return level, nil, t.more
+		return level, nil, t.more[group]
 	case len(t.chunks) == 0 || at+1 < t.chunks[0].first:
 		return behind, nil, nil
 	}

@@ -87,7 +87,7 @@ func TestSight(t *testing.T) {
 func TestRing(t *testing.T) {
 	t.Parallel()
 	f := newFeed(&Options{EventMemory: 300 << 10})
-	tl := &tail{epoch: "1", more: make(chan struct{})}
+	tl := newTail("1", queues.Event{})
 	number := int64(0)
 	for range 60 {
 		var entries []queues.Entry
@@ -117,7 +117,7 @@ func TestNext(t *testing.T) {
 	t.Parallel()
 	const first, last = 11, 60
 	f := newFeed(&Options{EventMemory: 1 << 20})
-	tl := &tail{epoch: "1", last: queues.Event{Number: first - 1}, more: make(chan struct{})}
+	tl := newTail("1", queues.Event{Number: first - 1})
 	for n := first; n <= last; n += 7 {
 		var entries []queues.Entry
 		for i := n; i < min(n+7, last+1); i++ {
@@ -126,7 +126,7 @@ func TestNext(t *testing.T) {
 		f.extend(tl, entries)
 	}
 	for at := range int64(last + 2) {
-		where, c, more := f.next(tl, at)
+		where, c, more := f.next(tl, at, 0)
 		switch {
 		case at < first-1:
 			if where != behind || c != nil {
@@ -143,7 +143,7 @@ func TestNext(t *testing.T) {
 		}
 	}
 	f.lose(tl)
-	if where, _, _ := f.next(tl, first); where != adrift {
+	if where, _, _ := f.next(tl, first, 0); where != adrift {
 		t.Errorf("after the end: %v", where)
 	}
 }

@@ -32,6 +32,7 @@ type stream struct {
 	sees    string          // names all who see what it does
 	name    string          // of the key that it was opened with
 	granted func() bool     // that key still lets see the same
+	group   int             // of clients that are woken together
 	crowded <-chan struct{} // closed when another one needs its seat
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -54,7 +55,7 @@ func (s *stream) run(ctx context.Context) error {
 	stopping := stoppingOf(ctx)
 	for {
 		var err error
-		where, c, more := s.feed.next(s.tail, s.at)
+		where, c, more := s.feed.next(s.tail, s.at, s.group)
 		//exhaustive:enforce
 		switch where {
 		case inRing:
