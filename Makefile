@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-go test-node test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
-.PHONY: client lint size codes screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
+.PHONY: help build test test-go test-node test-client test-kit test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
+.PHONY: client lint lint-all size codes screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
@@ -9,6 +9,7 @@ KILLS ?= 200
 WEBHOOKS ?= 100000
 STATES ?= 2000000
 MODEL ?= 3000
+SAMPLE ?= 400
 
 # No test is judged by the clock: this is only for one that hangs for good.
 FOREVER = -timeout 3h
@@ -27,8 +28,12 @@ test: setup test-go test-node ## Run the tests that show each promise once, with
 test-go: ## Of these what is in Go, or in the packages PKG alone
 	go test -shuffle=on $(FOREVER) $(PKG)
 
-test-node: workers/node_modules clients/typescript/node_modules ## Of these the TypeScript client and the kit, without proofs
+test-node: test-client test-kit ## Of these the TypeScript client and the kit, without proofs
+
+test-client: clients/typescript/node_modules
 	cd clients/typescript && npm run check && npm test
+
+test-kit: workers/node_modules
 	cd workers && npm run test -w kit
 
 test-all: setup ## Run what make test runs, and what shows it again, with the race detector and without
@@ -42,7 +47,7 @@ test-race: setup ## Run the tests of what runs beside other things under the rac
 # What has goroutines of its own. What stands above it is the wiring.
 RACED ?= ./api/... ./dispatcher/... ./ledger/... ./metrics/... ./mina/... ./queues ./senders/... ./sequencer ./sequencer/webhooks
 
-nightly: setup ## Run everything: all tests, all worlds and crash points, seeds, kills, mutants, webhooks, a release
+nightly: setup lint-all ## Run everything: all linters and tests, all worlds and crash points, seeds, kills, mutants, webhooks, a release
 	TEST_LANE=nightly go test -shuffle=on $(FOREVER) ./...
 	TEST_LANE=nightly go test ./sequencer $(FOREVER) -run '^TestCrashPoints$$' -crash.every 1
 	$(MAKE) --no-print-directory test-race model explore-pairs simulate kills webhooks test-workers test-release mutants
@@ -71,7 +76,7 @@ mutants: setup ## Make every small mistake in turn, and see that a test notices 
 mutants-sample: ## Make a sample of them in the decisions, and those of files that the last tag has otherwise
 	@since=$$(git describe --tags --abbrev=0 2>/dev/null); \
 	[ -n "$$since" ] || echo "no tag is here, as in a shallow clone: of changed files only the sample is tried" >&2; \
-	go run ./scripts/mutants -only '^sequencer/lifecycle/' -sample 400 -seed 1 $${since:+-changed "$$since"} -budget 3m
+	go run ./scripts/mutants -only '^sequencer/lifecycle/' -sample $(SAMPLE) -seed 1 $${since:+-changed "$$since"} -budget 3m
 
 kills: setup ## Kill running processes at KILLS random moments, default 200
 	go test ./cmd/sequencer/test/processes -run TestProcesses/KilledAtRandom -v -timeout 24h -kills=$(KILLS)

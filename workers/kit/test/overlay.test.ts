@@ -273,7 +273,7 @@ async function randomRun(pick: (below: number) => number, keys = someKeys()): Pr
 }
 
 test('random commands', async (t) => {
-  const seeds = Number(process.env.OVERLAY_SEEDS ?? 12);
+  const seeds = Number(process.env.OVERLAY_SEEDS ?? (process.env.TEST_LANE ? 12 : 3));
   let commands = 0;
   for (let seed = 1; seed <= seeds; seed++) {
     const [pick, keys] = [random(seed), someKeys()];
