@@ -117,8 +117,8 @@ func TestHalted(t *testing.T) {
 	t.Parallel()
 	since := func(v *View) { v.Halted = v.Clock.Add(-time.Hour) }
 	s := Decide(view(txn(PhaseDispatching), asked(good()), holds(7, 100), since))
-	const want = "the network takes no transactions: so a node said at 09:00 UTC of one that is offered again and " +
-		"again; nothing else is proved before it is taken"
+	const want = "the network accepts no transactions: a node said so at 09:00 UTC; one is sent again and again to " +
+		"see when that ends, and nothing else is proved before"
 	if s.Txn == nil || s.Txn.Phase != PhaseWaiting || s.Txn.Retries != 0 || s.Txn.Error.Message != want {
 		t.Errorf("a fresh one: %+v", s.Txn)
 	}

@@ -18,12 +18,12 @@ func Decide(v *View) Step {
 		return v.batch()
 	}
 	if a := v.landed(); a != nil {
-		return v.inTurn(v.land(a))
+		return v.endInOrder(v.land(a))
 	}
 	if s, found := v.resurfaced(); found {
 		return s
 	}
-	s := v.slipping(v.inTurn(v.lookBack(v.next())))
+	s := v.slipping(v.endInOrder(v.lookBack(v.next())))
 	if s.Txn == nil && !v.Txn.ExpiresAt.IsZero() && !v.expired() {
 		if at := v.expiry(); s.Look.IsZero() || at.Before(s.Look) {
 			s.Look = at
@@ -100,7 +100,7 @@ func (v *View) dispatching() Step {
 	if s, ends := v.endsUndispatched(); ends {
 		return s
 	}
-	if s, turned := v.turnedBack(); turned {
+	if s, turned := v.heldBack(); turned {
 		return s
 	}
 	switch last := v.Txn.Last(); {
@@ -201,7 +201,7 @@ func (v *View) superseded(a *Attempt) bool {
 	if v.Txn.Open() {
 		return false
 	}
-	if a.State != Early && slices.ContainsFunc(v.Train.Behind, func(m Member) bool { return m.holds(a.Nonce) }) {
+	if a.State != Early && slices.ContainsFunc(v.Train.Behind, func(m Member) bool { return m.opensAt(a.Nonce) }) {
 		return true
 	}
 	s := v.Local.Asked.Sender
@@ -226,9 +226,9 @@ func (v *View) sent() Step {
 	case v.settled():
 		// There is nothing to be sent any more.
 	case v.Local.fresh(last):
-		return v.inTrain(func() Step { return v.sendFresh(last) })
+		return v.sendInOrder(func() Step { return v.sendFresh(last) })
 	case !t.Legacy() && v.Local.SentAt.IsZero():
-		return v.inTrain(v.resend)
+		return v.sendInOrder(v.resend)
 	case !v.Tip.At.After(v.Local.SentAt):
 		return v.wait(ReasonSent)
 	}
@@ -295,7 +295,7 @@ func (v *View) weighed(elsewhere bool) Step {
 		return v.usedUp()
 	case !t.Open() && elsewhere:
 		return v.back(ReasonBack)
-	case !t.Open() && v.behind(): // a commuting one, and those ahead wait until none is behind them
+	case !t.Open() && v.hasPredecessor(): // a commuting one, and those ahead wait until none is behind them
 		s := v.back(ReasonRetry)
 		s.Txn.Retries++
 		s.Txn.RetriedAt = v.Now

@@ -94,7 +94,7 @@ func (s *Scene) member(d said) said {
 		return said{fmt.Sprintf("What is ahead of it (%s) will not come as it was to: "+
 			"it goes back to its place, %s.", s.brokenAhead(), then),
 			Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepBind}}
-	case s.hasFailed() && around.holds:
+	case s.hasFailed() && around.successorOpen:
 		why := " Made on it were the %d behind it: nothing is tried before none of them can land."
 		if s.Train.Commuting {
 			why = " It is tried again when the %d behind it, which do not need it, have landed or cannot land."

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// landed is the attempt that the chain shows to have succeeded, deep enough; nil if
-// there is none, or if that is known.
+// landed is the attempt that succeeded in a block, Confirmations deep; nil if there is none, or if
+// that is recorded already.
 func (v *View) landed() *Attempt {
 	t, g := v.Txn, &v.Sighting
 	if g.Fate != FateIncluded || !g.Agreed || g.Depth < v.Policy.Confirmations {
@@ -17,12 +17,12 @@ func (v *View) landed() *Attempt {
 		t.Phase != PhaseDone && !t.Open() && t.shallow() == nil:
 		return nil
 	case v.dispatchUnderWay():
-		return nil // what its worker has still to say belongs to the landing
+		return nil // its worker's answer is waited for: it is part of the result
 	}
 	return attemptOf(t, g)
 }
 
-// land makes it DONE, whatever was planned.
+// land makes the transaction DONE by the attempt in, and closes all others.
 func (v *View) land(in *Attempt) Step {
 	t, g := v.Txn, &v.Sighting
 	u := v.with(func(t *Transaction) {
@@ -53,7 +53,7 @@ func (v *View) land(in *Attempt) Step {
 		s = u.end(PhaseDone, ReasonLanded)
 	}
 	switch {
-	case awaited(t), t.Phase.Bound() && g.Archived: // much may have happened since
+	case awaited(t), t.Phase.Bound() && g.Archived: // that was long ago: the sender's nonce is asked anew
 		s.Aside.ForgetNonce = true
 	case t.Phase.Bound():
 		s.Aside.Least = map[string]uint32{t.Sender: following(g.Nonce)}
@@ -81,19 +81,19 @@ func doneIn(g *Sighting) []byte {
 	return fmt.Appendf(nil, `{"blockHeight":%d,"stateHash":%q}`, g.Height, g.StateHash)
 }
 
-// over: what has come of all that is open stands so deep that it is acted on.
-func (v *View) over() Step {
+// settle acts on what has become of all open attempts: it stands deep enough, and none has landed.
+func (v *View) settle() Step {
 	t, g := v.Txn, &v.Sighting
 	if v.Train.Unseen || len(v.Train.Ahead) > 0 && !v.Train.walk().unready && g.Fate != FateExpired {
-		return v.wait(ReasonBehind) // theirs were spent before its own
+		return v.wait(ReasonBehind) // the predecessors' nonces come first
 	}
 	nonce := t.FirstOpen().Nonce
 	if g.Fate == FateFailed {
 		nonce = g.Nonce // a legacy worker's may be another than planned
 	}
-	s := v.goesOn(v.allClosed())
-	s.Aside.Broke = len(v.Train.Behind) > 0 && !v.behind() && !v.Train.Commuting
-	v.spend(&s, nonce)
+	s := v.afterClosed(v.allClosed())
+	s.Aside.Broke = len(v.Train.Behind) > 0 && !v.hasPredecessor() && !v.Train.Commuting
+	v.moveNonce(&s, nonce)
 	s.Local.SentAt, s.Local.Resent, s.Local.Asked = time.Time{}, 0, Asked{}
 	s.Local.FirstSent, s.Local.FirstHeight = time.Time{}, 0
 	return s
@@ -101,35 +101,36 @@ func (v *View) over() Step {
 
 // allClosed is v with all that was open closed by what the chain shows.
 func (v *View) allClosed() *View {
-	cause, settled, failed := deathCause(&v.Sighting), v.settled(), attemptOf(v.Txn, &v.Sighting).Number
+	cause, settled, failed := fateError(&v.Sighting), v.settled(), attemptOf(v.Txn, &v.Sighting).Number
 	return v.with(func(t *Transaction) {
 		t.close(v.Now, func(a *Attempt) {
-			v.close(a, a.Number == failed, cause)
+			v.closeAttempt(a, a.Number == failed, cause)
 			if !settled {
 				a.State = a.State.shallow()
 			}
 		})
 		t.Error = cause
-		if v.behind() && !v.Train.Commuting && (t.Ending == PhaseDone && t.stood() == nil || t.Ending == PhaseUnresolved) {
-			t.Ending, t.Done = "", nil // its worker said so upon what those ahead were to leave
+		told := t.Ending == PhaseDone && t.stood() == nil || t.Ending == PhaseUnresolved
+		if told && v.hasPredecessor() && !v.Train.Commuting {
+			t.Ending, t.Done = "", nil // its worker's verdict was on a state that never came
 		}
 	})
 }
 
-// goesOn is how v goes on as u, in which nothing is open any more.
-func (v *View) goesOn(u *View) (s Step) {
+// afterClosed is how v goes on as u, in which nothing is open any more.
+func (v *View) afterClosed(u *View) (s Step) {
 	g, settled := &v.Sighting, v.settled()
 	switch {
 	case !v.Txn.Phase.Bound():
 		s = u.to(v.Txn.Phase, ReasonSettled)
-	case !settled && v.behind():
+	case !settled && v.hasPredecessor():
 		s = u.staying(0)
-	case v.behind() && !v.stops() && !v.Train.Commuting:
+	case v.hasPredecessor() && !v.stops() && !v.Train.Commuting:
 		s = u.back(ReasonSettled)
 	case v.rejected():
-		// One archive's word allows no new attempt: a person's retry does.
+		// What the archive alone shows is not safe to retry: a person has to.
 		s = u.end(PhaseUnresolved, ReasonSettled)
-	case g.Fate == FateExpired && u.barred():
+	case g.Fate == FateExpired && u.keptByGateway():
 		s = u.end(PhaseFailed, ReasonSettled)
 		e := *u.Txn.lastOut().Error
 		e.Message = "no node was seen to take it, while they took others: " + e.Message
@@ -153,7 +154,7 @@ func (v *View) rejected() bool {
 	return g.Fate == FateFailed && (g.Failure.Permanent || g.Archived) && t.Ending != PhaseDone && t.Ending != PhaseWaiting
 }
 
-// close ends all of t: what is open by end, what is planned unmade.
+// close calls end on each open attempt of t, and drops each planned one.
 func (t *Transaction) close(now time.Time, end func(a *Attempt)) {
 	for i := range t.Attempts {
 		switch a := &t.Attempts[i]; {
@@ -165,22 +166,22 @@ func (t *Transaction) close(now time.Time, end func(a *Attempt)) {
 	}
 }
 
-// barred reports whether something in front of the nodes has kept what expired from them, and let
-// others pass meanwhile: then it is the transaction's, and no second attempt would pass.
-func (v *View) barred() bool {
+// keptByGateway reports whether something in front of the nodes kept from them what has expired, and
+// let others pass meanwhile: then the transaction is the cause, and no second attempt would pass.
+func (v *View) keptByGateway() bool {
 	a := v.Txn.lastOut()
 	return v.stalled() && a.Cause == CauseGateway && v.Local.FirstSent.Before(v.Passed) && !v.Local.FirstSent.IsZero()
 }
 
-// stalled reports whether what has expired did so as the network took nothing, and is to go on.
+// stalled reports whether it expired because no node took it, through no fault of its own, and it is
+// to be signed again.
 func (v *View) stalled() bool {
 	t := v.Txn
 	return t.lastOut().stalled() && t.Ending == "" && !v.stops() && !v.expired() && v.Train.alone()
 }
 
-// close ends an attempt by what the chain shows; failed: it is the one in the
-// block.
-func (v *View) close(a *Attempt, failed bool, cause *Error) {
+// closeAttempt ends an attempt by what the chain shows; failed: it is the one in the block.
+func (v *View) closeAttempt(a *Attempt, failed bool, cause *Error) {
 	g := &v.Sighting
 	a.become(settledAs(g, failed), v.Now)
 	if a.State != FailedIn {
@@ -195,19 +196,19 @@ func (v *View) close(a *Attempt, failed bool, cause *Error) {
 	}
 }
 
-// spend tells the sender where its nonces are once what had the nonce has ended.
-func (v *View) spend(s *Step, nonce uint32) {
+// moveNonce tells the sender its next nonce after the attempts at nonce have ended.
+func (v *View) moveNonce(s *Step, nonce uint32) {
 	t, g := v.Txn, &v.Sighting
 	waited := awaited(t)
 	switch {
 	case !t.Phase.Bound() && !waited:
-	case g.Archived, waited && g.Fate == FateFailed: // much may have happened since
+	case g.Archived, waited && g.Fate == FateFailed: // that was long ago
 		s.Aside.ForgetNonce = true
 	case g.Fate == FateDisplaced:
-		// Somebody else signs for the account: no nonce of it can be trusted. But what a failover had
-		// forgotten, and was put back, may have lost its nonce to one of ours. Of a train those behind
-		// have gone on from it.
-		s.Aside.Rest = &Rest{For: Never, Why: StoppedNonce, Detail: "of " + t.UID + ": " + deathCause(g).Message}
+		// Somebody else signs for the account: no nonce of it can be trusted. Where Redis had forgotten
+		// this one, its nonce may have gone to another of ours, which Above lets pass; not in a train,
+		// whose successors have used higher nonces.
+		s.Aside.Rest = &Rest{For: Never, Why: StoppedNonce, Detail: "of " + t.UID + ": " + fateError(g).Message}
 		if v.Train.alone() {
 			s.Aside.Rest.Above = &nonce
 		}
@@ -219,12 +220,12 @@ func (v *View) spend(s *Step, nonce uint32) {
 	}
 }
 
-func deathCause(g *Sighting) *Error {
+func fateError(g *Sighting) *Error {
 	switch g.Fate {
 	case FateFailed:
 		e := &Error{Code: g.Failure.Code, Message: fmt.Sprintf("failed in block %d: %s", g.Height, g.Failure.Reasons)}
 		if g.Archived {
-			e.Message += ", as the archive alone says: retry it if that is so"
+			e.Message += ", as only the archive says: verify that, then retry it"
 		}
 		return e
 	case FateDisplaced:
@@ -249,8 +250,8 @@ func settledAs(g *Sighting, failed bool) AttemptState {
 	return Replaced
 }
 
-// unlandable: its nonce has settled on something else, so it returns to its old place.
-func (v *View) unlandable() Step {
+// requeue: another command took its nonce for good. It returns to its position in the queue.
+func (v *View) requeue() Step {
 	g := &v.Sighting
 	failed := attemptOf(v.Txn, g).Number
 	u := v.with(func(t *Transaction) {
@@ -260,22 +261,21 @@ func (v *View) unlandable() Step {
 			}
 		}
 		clearEnd(t)
-		t.Callback, t.CallbackTries = "", 0 // it was not the end
+		t.Callback, t.CallbackTries = "", 0 // that end was wrong: the next one is told anew
 	})
 	s := u.back(ReasonSettled)
 	s.Aside.Code, s.Aside.DropBytes = CodeReopened, true
 	return s
 }
 
-// undone: what it was DONE by has failed, as the archive alone says. That allows no new attempt: a
-// person's retry does.
-func (v *View) undone() Step {
+// revokeDone: only the archive says that what it was DONE by has failed. A person has to retry it.
+func (v *View) revokeDone() Step {
 	g := &v.Sighting
-	failed, cause := attemptOf(v.Txn, g).Number, deathCause(g)
+	failed, cause := attemptOf(v.Txn, g).Number, fateError(g)
 	return v.with(func(t *Transaction) {
 		for i := range t.Attempts {
 			if a := &t.Attempts[i]; !a.Over() || a.Number == t.Landed {
-				v.close(a, a.Number == failed, cause)
+				v.closeAttempt(a, a.Number == failed, cause)
 			}
 		}
 		clearEnd(t)
@@ -290,8 +290,8 @@ func clearEnd(t *Transaction) {
 	t.Deferred = 0
 }
 
-// finalise: its block stands so deep that it is watched no longer. A reorganisation may
-// have had another attempt at the nonce land in place of the one that did.
+// finalise: its block is final, and it is watched no longer. A reorg may have had another attempt at
+// the nonce land in place of the one that did.
 func (v *View) finalise() Step {
 	g, in := &v.Sighting, attemptOf(v.Txn, &v.Sighting).Number
 	u := v.with(func(t *Transaction) {

@@ -69,7 +69,7 @@ func (v *View) healthTold(h HealthTold) Step {
 		return s
 	}
 	rest := max(v.Policy.retryDelay(h.Wrong, v.Jitter), time.Second)
-	return v.deferred(deferral{Error{Code: string(h.Why), Message: h.Detail}, h.Why, rest, "", 0})
+	return v.deferred(deferral{Error: Error{Code: string(h.Why), Message: h.Detail}, Why: h.Why, Rest: rest})
 }
 
 // answered: a worker's call has ended.
@@ -181,7 +181,7 @@ func (v *View) signed(r Answer) Step {
 		return v.stopped()
 	}
 	unplaced := v.Txn.Last().State == Early
-	if v.behind() && !v.Txn.Open() {
+	if v.hasPredecessor() && !v.Txn.Open() {
 		if s, turned := v.signedBehind(r, unplaced); turned {
 			return s
 		}
@@ -237,7 +237,7 @@ func (s *Step) sign(r Answer) {
 // finished: the worker says that there is nothing to send. What is open may still land,
 // and holds its sender's nonce.
 func (v *View) finished(r Answer) Step {
-	if v.behind() && !v.Txn.Open() {
+	if v.hasPredecessor() && !v.Txn.Open() {
 		return v.yields(nil) // those ahead may not come to what it was told of
 	}
 	u := v.with(func(t *Transaction) {
@@ -270,7 +270,7 @@ func (v *View) hopeless(r Answer) Step {
 			t.Last().drop(CauseError, r.Error, v.Now)
 			t.Doubted = r.Sender
 		})
-		s = u.deferred(deferral{*r.Error, Rested, v.Policy.Pause(r.Ill - limit), ByDoubt, 0})
+		s = u.deferred(deferral{Error: *r.Error, Why: Rested, Rest: v.Policy.Pause(r.Ill - limit), By: ByDoubt})
 		s.Aside.Rest.Detail = fmt.Sprintf("its worker calls %d transactions in a row hopeless; "+
 			"another sender is asked about %s", r.Ill+1, t.UID)
 	}
@@ -290,7 +290,7 @@ func (v *View) failed(e *Error, hopeless bool) Step {
 // erred goes on after an error, by what is open.
 func (v *View) erred(hopeless bool) Step {
 	switch {
-	case v.behind() && !v.Txn.Open():
+	case v.hasPredecessor() && !v.Txn.Open():
 		return v.yields(v.Txn.Error)
 	case !hopeless:
 		return v.to(PhaseFailing, ReasonAnswered)
@@ -329,7 +329,7 @@ func (v *View) lose(e *Error, hash string) Step {
 		s := u.to(PhaseSent, ReasonLost)
 		s.Local.SentAt, s.Local.Asked = v.Clock, Asked{}
 		return s
-	case last && v.behind() && !u.Txn.Open():
+	case last && v.hasPredecessor() && !u.Txn.Open():
 		return u.yields(e)
 	case last:
 		u.Local.Asked = Asked{}
@@ -354,7 +354,7 @@ func (v *View) denied(d Denied) Step {
 		// What is open goes on waiting at the fee that it has, and what was to be signed
 		// again is sent at that.
 		s := v.wait(ReasonPool)
-		s.Local.Costly = v.Clock.Add(min(d.Left, stopRest))
+		s.Local.Costly = v.Clock.Add(min(d.Left, accountRest))
 		return s
 	case d.Why == Used:
 		s := v.wait(ReasonPlanning)

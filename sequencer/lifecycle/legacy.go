@@ -21,7 +21,7 @@ func (t *Transaction) Legacy() bool {
 
 // mark opens the attempt for a call: from the moment that the mark is stored it may be made.
 func (v *View) mark() Step {
-	if v.behind() {
+	if v.hasPredecessor() {
 		return v.yields(&Error{Code: CodeUnavailable, Message: "the worker makes no proofs, " +
 			"so nothing may be in flight beside what it sends"})
 	}

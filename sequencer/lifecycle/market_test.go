@@ -319,7 +319,7 @@ func TestRepriceTooCostly(t *testing.T) {
 	t.Parallel()
 	v := view(txn(PhaseDispatching, try(Planned, fee(90), supposed(3))), auto(3))
 	s := Learn(v, Denied{Why: Costly, Spent: 100, Left: time.Hour})
-	if s.Txn != nil || s.Local.Costly != clock.Add(stopRest) {
+	if s.Txn != nil || s.Local.Costly != clock.Add(accountRest) {
 		t.Fatalf("refused: %s %+v", told(v, s), s.Local)
 	}
 	v.Local = s.Local

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// stopRest is how long a sender rests before its account is looked at again.
-const stopRest = 10 * time.Minute
+// accountRest is how long a sender rests before its account is looked at again.
+const accountRest = 10 * time.Minute
 
 // plan makes the next attempt. Nothing of it has left the process yet.
 func (v *View) plan() Step {
@@ -25,7 +25,7 @@ func (v *View) plan() Step {
 		ValidUntil: last, Slot: v.Tip.TipSlot, StartedAt: v.Now,
 	}
 	open := t.FirstOpen()
-	follows := open == nil && v.behind()
+	follows := open == nil && v.hasPredecessor()
 	if open != nil {
 		a.Nonce = open.Nonce // exclusive: at most one of them can land
 	} else if s, placed := v.place(&a); !placed {
@@ -37,7 +37,8 @@ func (v *View) plan() Step {
 	if follows && a.State != Early {
 		s.Aside.Follows = &a.Nonce
 	}
-	// What has its nonce already takes none back from those that were planned behind it.
+	// The sender's next nonce is not lowered for an attempt at a nonce that is open: successors may
+	// hold higher ones.
 	sender := *v.Local.Asked.Sender
 	if next := sender.Next; !follows && (next == nil || *next < a.Nonce || *next > a.Nonce && open == nil) {
 		s.Aside.NextNonce, sender.Next = &a.Nonce, &a.Nonce
@@ -49,10 +50,10 @@ func (v *View) plan() Step {
 // place gives a fresh attempt its nonce; false if something has to happen first.
 func (v *View) place(a *Attempt) (s Step, placed bool) {
 	if !v.Train.alone() {
-		if s, turned := v.waitsItsTurn(); turned {
+		if s, turned := v.awaitsNonce(); turned {
 			return s, false
 		}
-		if v.behind() {
+		if v.hasPredecessor() {
 			return v.placeBehind(a)
 		}
 	}
@@ -71,13 +72,13 @@ func (v *View) unfit() (Step, bool) {
 		return v.unknownType(), true
 	case s == nil:
 		return v.ask(AskSender, ReasonPlanning), true
-	case v.Local.Asked.Among && !v.Train.moves():
+	case v.Local.Asked.Among && !v.Train.moves(): // what was told then may have changed, and does no more
 		again := v.ask(AskSender, ReasonPlanning)
 		again.Local.Asked = Asked{}
 		return again, true
 	case s.Gone:
-		return v.deferred(deferral{Error{Code: CodeUnavailable, Message: "the sender is no longer registered"},
-			Rested, v.Policy.RetryDelay, "", 0}), true
+		return v.deferred(deferral{Error: Error{Code: CodeUnavailable, Message: "the sender is no longer registered"},
+			Why: Rested, Rest: v.Policy.RetryDelay}), true
 	case !s.Greeted:
 		return v.ask(AskHealth, ReasonPlanning), true
 	case !v.Tip.Fresh:
@@ -85,9 +86,9 @@ func (v *View) unfit() (Step, bool) {
 	case !v.Tip.Quorum:
 		return v.noChain("no quorum of synced Mina nodes has answered lately"), true
 	case v.halted():
-		return v.noChain("the network takes no transactions: so a node said at " +
-			v.Now.Add(v.Halted.Sub(v.Clock)).UTC().Format("15:04 UTC") + " of one that is offered again and again; " +
-			"nothing else is proved before it is taken"), true
+		return v.noChain("the network accepts no transactions: a node said so at " +
+			v.Now.Add(v.Halted.Sub(v.Clock)).UTC().Format("15:04 UTC") + "; one is sent again and again to see when " +
+			"that ends, and nothing else is proved before"), true
 	}
 	return Step{}, false
 }
@@ -98,8 +99,8 @@ func (v *View) halted() bool {
 	return !v.Halted.IsZero() && !v.Txn.Open() && v.Txn.shallow() == nil && !v.Txn.Halts()
 }
 
-// nonce is the one that a fresh attempt takes: one more than the highest of the sender
-// that is open or landed, which the chain has to agree with.
+// nonce is the one that a fresh attempt takes: the sender's next, if the account's nonce on the chain
+// confirms it.
 func (v *View) nonce(fee uint64) (uint32, Step, bool) {
 	asked := &v.Local.Asked
 	next := asked.Sender.Next
@@ -113,24 +114,23 @@ func (v *View) nonce(fee uint64) (uint32, Step, bool) {
 	case account.Lost != "":
 		return 0, v.noChain(account.Lost), false
 	case !account.Exists:
-		return 0, v.broke("Fee_payer_account_not_found",
+		return 0, v.cannotPay("Fee_payer_account_not_found",
 			"no node knows the account "+v.Txn.Sender+"; fund it"), false
 	case account.Balance < fee:
-		return 0, v.broke("Insufficient_funds", fmt.Sprintf("%s has %s MINA to spend, the fee is %s",
+		return 0, v.cannotPay("Insufficient_funds", fmt.Sprintf("%s has %s MINA to spend, the fee is %s",
 			v.Txn.Sender, FormatMina(account.Balance), FormatMina(fee))), false
 	case next != nil && account.Nonce > *next:
-		return 0, v.deferred(deferral{Error{Code: string(StoppedNonce), Message: fmt.Sprintf(
+		return 0, v.deferred(deferral{Error: Error{Code: string(StoppedNonce), Message: fmt.Sprintf(
 			"the account's nonce on the chain is %d, ours is %d: somebody else uses it", account.Nonce, *next)},
-			StoppedNonce, Never, fmt.Sprint(*next), 0}), false
+			Why: StoppedNonce, Rest: Never, By: fmt.Sprint(*next)}), false
 	case v.reappeared(account.Nonce):
 		return 0, v.behindOurs(account.Nonce, "may land yet"), false
 	case next != nil && account.Nonce == *next:
 		return account.Nonce, Step{}, true
 	}
-	// Ours is not known, or the chain is behind it: the nodes lag, or a block with one
-	// of ours is gone. What landed there is sent again first, and a nonce never goes
-	// down over it. Where none of ours stands above it, what was planned so far did
-	// not land.
+	// Ours is not known, or the chain is behind it: the nodes lag, or a reorg took a block with one of
+	// ours. If one of ours landed at the chain's nonce or above, that is sent again first, and no nonce
+	// below it is used anew. Otherwise nothing that was planned above has landed: the chain's counts.
 	switch {
 	case asked.Landed == nil:
 		return 0, v.ask(AskLanded, ReasonPlanning), false
@@ -140,11 +140,11 @@ func (v *View) nonce(fee uint64) (uint32, Step, bool) {
 	return account.Nonce, Step{}, true
 }
 
-// behindOurs: the chain is at the nonce of one of ours, or below it.
+// behindOurs: the account's nonce lags behind one of ours (nodes that lag, or a reorg).
 func (v *View) behindOurs(chain uint32, what string) Step {
-	return v.deferred(deferral{Error{Code: CodeNonceBehind,
+	return v.deferred(deferral{Error: Error{Code: CodeNonceBehind,
 		Message: fmt.Sprintf("the chain is at nonce %d, and one of ours %s", chain, what)},
-		Rested, v.Policy.InclusionInterval, "", 0})
+		Why: Rested, Rest: v.Policy.InclusionInterval})
 }
 
 // fee is that of the next attempt, and what it was estimated from.
@@ -187,9 +187,9 @@ type deferral struct {
 	Hold  time.Duration // of the queue; 0 where the cause concerns the sender alone
 }
 
-// deferred lets it go back to its queue, or wait for what is open, and the sender rest.
-// No retry is used. What no worker has taken on is no attempt; one that got lost on the
-// way before, or that another process planned, may be known to the worker.
+// deferred puts a transaction off that cannot be tried now, through no fault of its own: it goes back
+// to its queue, or waits for what is open, and the sender rests. No retry counts. A plan that no
+// worker can have seen is deleted; any other is kept as Dropped.
 func (v *View) deferred(d deferral) Step {
 	u := v.with(func(t *Transaction) {
 		a := t.Last()
@@ -201,11 +201,11 @@ func (v *View) deferred(d deferral) Step {
 			t.Attempts = t.Attempts[:len(t.Attempts)-1]
 		}
 	})
-	var rest *Rest // of a sender that has nothing to do with it none
+	var rest *Rest // nil if the sender is not the cause
 	if d.Why != "" {
 		rest = &Rest{For: d.Rest, Why: d.Why, By: d.By, Detail: d.Error.Message}
 	}
-	if v.behind() && !v.Txn.Open() {
+	if v.hasPredecessor() && !v.Txn.Open() {
 		s := u.yields(&d.Error) // those ahead go on
 		if d.Why != Rested {
 			s.Aside.Rest = rest
@@ -233,8 +233,8 @@ func (v *View) deferred(d deferral) Step {
 	return s
 }
 
-// away defers because the worker is not there, or has no time; least is what it asks
-// for. The queue is left alone, too, the longer the more often.
+// away defers because the worker is not reached or has no time; least is how long it asks to be left
+// alone. The queue is held, too, longer with each deferral.
 func (v *View) away(e Error, least time.Duration) Step {
 	n := 0
 	if s := v.Local.Asked.Sender; s != nil {
@@ -244,25 +244,26 @@ func (v *View) away(e Error, least time.Duration) Step {
 	if least != 0 {
 		rest, hold = least, v.Policy.grown(least, v.Txn.Deferred)
 	}
-	if e.Code == string(WrongNetwork) { // by what it has made: that was an attempt
+	if e.Code == string(WrongNetwork) { // it did sign, so that the attempt is kept; no retry counts
 		u := v.with(func(t *Transaction) { t.Last().blame(CauseLost, &e) })
-		return u.deferred(deferral{e, WrongNetwork, rest, "", 0})
+		return u.deferred(deferral{Error: e, Why: WrongNetwork, Rest: rest})
 	}
-	return v.deferred(deferral{e, Rested, rest, "", hold})
+	return v.deferred(deferral{Error: e, Why: Rested, Rest: rest, Hold: hold})
 }
 
 func (v *View) noChain(why string) Step {
-	return v.deferred(deferral{Error{Code: CodeNoChain, Message: why}, Rested, v.Policy.InclusionInterval, "", 0})
+	e := Error{Code: CodeNoChain, Message: why}
+	return v.deferred(deferral{Error: e, Why: Rested, Rest: v.Policy.InclusionInterval})
 }
 
-func (v *View) broke(code, why string) Step {
-	return v.deferred(deferral{Error{Code: code, Message: why}, LowBalance, stopRest, "", 0})
+func (v *View) cannotPay(code, why string) Step {
+	return v.deferred(deferral{Error: Error{Code: code, Message: why}, Why: LowBalance, Rest: accountRest})
 }
 
-// unknownType: taken over from a process that knows the type; back, for one that does.
+// unknownType: this process does not dispatch the type. It goes back, for one that does.
 func (v *View) unknownType() Step {
-	return v.deferred(deferral{Error{Code: CodeUnknownType,
-		Message: "this process does not dispatch " + v.Txn.Type}, Rested, v.Policy.grown(time.Second, v.Txn.Deferred), "", 0})
+	e := Error{Code: CodeUnknownType, Message: "this process does not dispatch " + v.Txn.Type}
+	return v.deferred(deferral{Error: e, Why: Rested, Rest: v.Policy.grown(time.Second, v.Txn.Deferred)})
 }
 
 // costly: the plan would pass a fee limit; its sender, or its queue where that or whoever
@@ -273,7 +274,7 @@ func (v *View) costly(d Denied) Step {
 		return v.deferred(deferral{Error: *e, Hold: max(d.Left, time.Second)})
 	}
 	// It ends with the day, whatever else the sender rests for.
-	return v.deferred(deferral{*e, Rested, d.Left, "fees", 0})
+	return v.deferred(deferral{Error: *e, Why: Rested, Rest: d.Left, By: "fees"})
 }
 
 func costlyError(p *Policy, d Denied) *Error {

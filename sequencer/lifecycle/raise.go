@@ -8,7 +8,7 @@ import "time"
 // mayRaise reports whether another attempt at the same nonce may be made.
 func (v *View) mayRaise() bool {
 	t := v.Txn
-	if t.Phase != PhaseWatching || v.stops() || t.Ending != "" || !v.Known || t.Legacy() || !v.heads() && !v.outranked() {
+	if t.Phase != PhaseWatching || v.stops() || t.Ending != "" || !v.Known || t.Legacy() || !v.oldestPending() && !v.outranked() {
 		return false
 	}
 	for i := range t.Attempts {
@@ -83,7 +83,7 @@ func (v *View) raising(a *Attempt) Step {
 	switch {
 	case bytes == nil:
 		return v.ask(AskBytes, ReasonRaising)
-	case (bytes.Command == nil || v.Local.NoResign) && v.Train.walk().holds:
+	case (bytes.Command == nil || v.Local.NoResign) && v.Train.walk().successorOpen:
 		return v.notRaised(&Error{Code: CodeNotRaised, Message: "others were made on it: it is not proved again"})
 	case bytes.Command == nil || v.Local.NoResign:
 		return v.do(Effect{Kind: Prove, Number: a.Number}, ReasonRaising)

@@ -119,9 +119,9 @@ func (r *Refusal) rest() *Rest {
 	case !r.Payers:
 		return nil
 	case r.Broke:
-		return &Rest{For: stopRest, Why: LowBalance, Detail: r.Message}
+		return &Rest{For: accountRest, Why: LowBalance, Detail: r.Message}
 	}
-	return &Rest{For: stopRest, Why: Rested, Detail: r.Message}
+	return &Rest{For: accountRest, Why: Rested, Detail: r.Message}
 }
 
 // nowhere reports whether a, which every node has refused, may be given up: no node shows

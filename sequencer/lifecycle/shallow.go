@@ -45,7 +45,7 @@ func (v *View) endDepth() int {
 	case early <= 0, g.Fate != FateFailed, open == nil, t.Legacy():
 	case open.State == Resurfaced, t.shallow() != nil, !t.Phase.Bound(), t.Ending != "", v.stops():
 	case v.Train.Commuting && !v.Train.alone():
-	case !v.behind() && g.Failure.Permanent, v.behind() && (!v.Train.walk().unready || !v.Train.walk().mends):
+	case !v.hasPredecessor() && g.Failure.Permanent, v.hasPredecessor() && (!v.Train.walk().unready || !v.Train.walk().mends):
 	default:
 		return min(early, v.Policy.SettleDepth)
 	}
@@ -167,7 +167,7 @@ func (v *View) staysBehind() bool {
 	if len(v.Train.Ahead) == 0 || t.shallow() == nil || t.Open() || t.Last().Pending() || !v.Train.walk().mends {
 		return false
 	}
-	if _, inOrder := v.follows(); !inOrder {
+	if _, inOrder := v.nextNonce(); !inOrder {
 		return true
 	}
 	return v.Train.walk().waiting >= max(1, (len(v.Train.Ahead)+len(v.Train.Behind)+1)/2)

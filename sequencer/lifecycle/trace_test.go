@@ -228,7 +228,7 @@ func TestErrors(t *testing.T) {
 		"in a block": {"", txn(PhaseWatching, try(Sent)), decides(sees(FateFailed, 5, failed)),
 			"Predicate: failed in block 199: Predicate, of account 1"},
 		"by the archive": {"", txn(PhaseWatching, try(Sent)), decides(sees(FateFailed, 5, archived)),
-			"Predicate: failed in block 199: Predicate, of account 1, as the archive alone says: retry it if that is so"},
+			"Predicate: failed in block 199: Predicate, of account 1, as only the archive says: verify that, then retry it"},
 		"used nonce 9": {"", txn(PhaseWatching, try(Sent, legacy)),
 			decides(sees(FatePooled, 0, func(g *Sighting) { g.Nonce = 9 })),
 			"NONCE_IGNORED: the worker of B62a was given nonce 7 and used 9, in 5J1; have it use attempt.nonce"},

@@ -6,15 +6,17 @@ import (
 	"time"
 )
 
-// A Train is what of one queue is in flight on one sender, at successive nonces, around
-// one transaction: each member is made on the state that those ahead of it leave, and
-// Mina includes them in that order. Alone, both are empty.
+// A Train is a pipeline: the transactions of one queue that are in flight on one sender, at
+// successive nonces, around one of them. Each is proved on the state that its predecessors leave,
+// and Mina includes them in that order. With no other in flight, Ahead and Behind are empty.
 //
-// Three rules keep the promises. Nothing joins but behind members that a node has taken
-// and that are still in order, or that are made beside it (unplaced.go), so that no nonce below
-// an open one is free. Whose attempts have come to nothing begins nothing, and leaves to no end
-// but DONE by a block, while any is behind it: those were made on a state that never came. And
-// what has another ahead of it has no failure of its own: it goes back to its place.
+// Three rules keep the promises:
+//   - A transaction joins only behind members that are in order and that a node has accepted, or
+//     that are being proved beside it (unplaced.go). So there is never a nonce gap.
+//   - A member that failed begins no new attempt, and ends by nothing but a block, while others are
+//     behind it: they were proved on a state that never came.
+//   - A member with others ahead of it never counts a failure as its own. It goes back to its
+//     position in the queue.
 type Train struct {
 	Ahead, Behind []Member // in the order of the queue
 	// Unseen: there are members that this process does not drive yet.
@@ -43,10 +45,9 @@ func MemberOf(t *Transaction, g Sighting, l *Local) Member {
 	return Member{Txn: t, Sighting: g, SentAt: l.SentAt, Accepted: a != nil && a.Open() && l.Said.State == Sent}
 }
 
-// TrainOf is the train around the transaction uid of those that run of its queue, in order;
-// member tells what is known of one, and false where that is nothing or out of date. So it is
-// where one that runs is over by what is known: the list is the one of before, or the end is
-// forgotten.
+// TrainOf is the train around the transaction uid, of those of its queue that are in flight, in
+// order. member tells what is known of one, and false if that is nothing or out of date. A member
+// that has ended is Unseen, too: either the list is stale, or Redis has forgotten the end.
 func TrainOf(run []string, uid string, member func(uid string) (Member, bool)) (t Train) {
 	at := slices.Index(run, uid)
 	if at < 0 {
@@ -66,7 +67,7 @@ func TrainOf(run []string, uid string, member func(uid string) (Member, bool)) (
 	return t
 }
 
-// mayLand reports whether m has landed, or may, and nothing says that it has not and will not.
+// mayLand reports whether m has landed or can still land.
 func (m *Member) mayLand() bool {
 	switch m.Sighting.Fate {
 	case FateFailed, FateDisplaced, FateExpired:
@@ -75,8 +76,8 @@ func (m *Member) mayLand() bool {
 	return m.Txn.Open() || m.Txn.shallow() != nil
 }
 
-// inOrder reports whether m may land at its nonce, and no other attempt is to be made. What a
-// failover forgot is put back as dispatching, and sent by its last attempt.
+// inOrder reports whether m may land at its nonce, and needs no other attempt. What Redis forgot
+// and got back is dispatching, and is sent by its last attempt.
 func (m *Member) inOrder() bool {
 	if !m.mayLand() || m.Txn.Legacy() {
 		return false
@@ -101,7 +102,7 @@ func (m *Member) taken() bool {
 	})
 }
 
-// landed reports whether m succeeded in a block, if not deep enough to be DONE.
+// landed reports whether m succeeded in a block, at any depth.
 func (m *Member) landed() bool { return m.Sighting.Fate == FateIncluded }
 
 // goesAlone reports whether what was signed of m may have nothing of its queue beside it.
@@ -109,11 +110,11 @@ func (m *Member) goesAlone() bool {
 	return slices.ContainsFunc(m.Txn.Attempts, func(a Attempt) bool { return a.Open() && a.Alone })
 }
 
-// Failed reports whether m failed in a block, which is not settled yet.
+// Failed reports whether m failed in a block that is not deep enough to count yet.
 func (m *Member) Failed() bool { return m.Sighting.Fate == FateFailed && m.Txn.Open() }
 
-// rank is the most that m pays for each unit of its weight. What was found on the chain tells none,
-// and weighs as much as the heaviest other attempt.
+// rank is the most that m pays for each unit of its weight. An attempt that was restored from the
+// chain has no weight: the heaviest known of m stands for it.
 func (m *Member) rank() (most uint64) {
 	heaviest := 1
 	for i := range m.Txn.Attempts {
@@ -127,8 +128,8 @@ func (m *Member) rank() (most uint64) {
 	return most
 }
 
-// holds reports whether something of m is open at a nonce.
-func (m *Member) holds(nonce uint32) bool {
+// opensAt reports whether something of m is open at a nonce.
+func (m *Member) opensAt(nonce uint32) bool {
 	open := m.Txn.FirstOpen()
 	return open != nil && open.Nonce == nonce
 }
@@ -143,26 +144,26 @@ func (m *Member) until() (last uint32) {
 	return last
 }
 
-// Surroundings are what one walk along a train, from the front, tells of those around a transaction.
+// surroundings are what one walk along a train, from the front, tells of those around a transaction.
 type surroundings struct {
-	last    *Member  // the one directly ahead, nil if none is
-	open    *Attempt // of the last ahead that has something open, nil if none has
-	waiting int      // how many ahead are in no block that counts for those behind
-	first   *Member  // of these, the foremost
-	lowest  *Member  // of these, the first of those that rank lowest
-	// Of those ahead: one may have nothing beside it; one is still to be out; their nonces rise.
-	barred, comes, rises bool
-	// One ahead is not, or will not be, what was built on: it may still land, as it was to (broken);
-	// or is being made, too (lost); or is counted as failed only if it may not land (unready).
-	broken, lost, unready bool
-	// mends: all ahead may land, or are to be tried again in their places.
-	mends bool
-	// Of those behind: something may still land, so its own bytes have to; or one has not come to its
-	// end yet, nor is it to be tried again in its place, so nothing is begun ahead of it.
-	holds, trails bool
+	// Of those ahead.
+	last    *Member  // the direct predecessor, nil if there is none
+	open    *Attempt // of the last that has something open, nil if none has
+	waiting int      // how many are in no block that counts for their successors
+	first   *Member  // the foremost of these
+	lowest  *Member  // the first of these that ranks lowest
+	barred  bool     // one may have nothing beside it
+	comes   bool     // one is still being proved or sent
+	rises   bool     // their nonces rise
+	broken  bool     // one is out of order: what was built on it stands on nothing
+	lost    bool     // one is out of order, and nobody is making it anew
+	unready bool     // one is out of order and not being made, and that counts in commuting trains, too
+	mends   bool     // all may land, or are to be tried again in their positions
+	// Of those behind.
+	successorOpen bool // one may still land, so its predecessor's bytes have to
+	trails        bool // one is not over, nor to be tried again there: nothing begins ahead of it
 }
 
-// walk walks along t.
 func (t *Train) walk() surroundings {
 	w := surroundings{rises: rise(t.Ahead), mends: !t.Unseen}
 	for i := range t.Ahead {
@@ -170,14 +171,13 @@ func (t *Train) walk() surroundings {
 	}
 	for i := range t.Behind {
 		m := &t.Behind[i]
-		w.holds = w.holds || m.Txn.Open()
+		w.successorOpen = w.successorOpen || m.Txn.Open()
 		w.trails = w.trails || !m.retries() && (!t.Commuting || !m.takesNone())
 	}
 	w.comes = w.comes && !w.barred
 	return w
 }
 
-// passAhead passes a member ahead.
 func (w *surroundings) passAhead(t *Train, m *Member) {
 	ready, made := m.inOrder(), t.makes(m)
 	w.broken = w.broken || !t.stands(m)
@@ -214,15 +214,15 @@ func (t *Train) waits(m *Member) bool { return !m.landed() && (!t.Commuting || !
 // alone reports whether nothing else is in flight.
 func (t *Train) alone() bool { return len(t.Ahead)+len(t.Behind) == 0 && !t.Unseen }
 
-// moves reports whether others may use nonces before it does: not those that are tried again
-// behind it, which wait until it is in flight.
+// moves reports whether another member may take one of the sender's nonces first. Those that are
+// tried again behind it do not: they wait until it is in flight.
 func (t *Train) moves() bool { return len(t.Ahead) > 0 || t.Unseen || t.walk().trails }
 
-// Joins reports whether one more may be put behind the members of a train, all of them:
-// each is in order and may have others beside it, the last has been taken by a node, and
-// fewer than width are in no block. What joins is valid no longer than the last, so that one
-// must have half of its time left. Where atOnce, how many may be with their worker at a time,
-// is more than 1, those that are made need not be taken.
+// Joins reports whether one more may be put behind the members of a train: each is in order and
+// may have others beside it, a node has accepted the last, and fewer than width are in no block.
+// The one that joins expires no later than its predecessor, so the predecessor must have half of
+// its validity left. atOnce is how many their worker may prove at a time; above 1, members that are
+// still being proved need not be accepted yet.
 func (p *Policy) Joins(members []Member, width, atOnce int, tip Tip) bool {
 	waiting, proving := 0, 0
 	var last *Member // that is out
@@ -241,21 +241,21 @@ func (p *Policy) Joins(members []Member, width, atOnce int, tip Tip) bool {
 		}
 	}
 	room := len(members) > 0 && waiting < width && proving < atOnce
-	return room && rise(members) && tip.Fresh && tip.Quorum && (last == nil || p.leads(last, atOnce, tip))
+	return room && rise(members) && tip.Fresh && tip.Quorum && (last == nil || p.mayPrecede(last, atOnce, tip))
 }
 
-// followed reports whether one more may be put behind m, as far as m is concerned.
+// followed reports whether m lets one more join behind it.
 func (m *Member) followed(atOnce int) bool {
 	return m.Txn.Ending == "" && !m.goesAlone() && (m.inOrder() || atOnce > 1 && m.making())
 }
 
-// leads reports whether one more may be put behind m, the last that is out.
-func (p *Policy) leads(m *Member, atOnce int, tip Tip) bool {
+// mayPrecede reports whether one more may join behind m, the last that is in flight.
+func (p *Policy) mayPrecede(m *Member, atOnce int, tip Tip) bool {
 	return (m.taken() || atOnce > 1 && m.leaving()) && m.Txn.FirstOpen().ValidUntil >= p.halfway(tip)
 }
 
-// rise reports whether the nonces of what is out of members rise in the order of the queue: what is watched
-// again may stand below those that were made anew ahead of it.
+// rise reports whether the open nonces of members rise in the order of the queue. One that a reorg
+// has watched again may stand below those that were made anew ahead of it.
 func rise(members []Member) bool {
 	var below *Attempt
 	for i := range members {
@@ -270,12 +270,12 @@ func rise(members []Member) bool {
 	return true
 }
 
-// halfway is the slot in which what is sent now has half of its time left.
+// halfway is the slot in which a command that is sent now has half of its validity left.
 func (p *Policy) halfway(tip Tip) uint32 { return upTo(max(tip.TipSlot, tip.Slot), p.ValidSlots/2) }
 
-// follows is the nonce of what is planned behind others; false if those are not known, or not in
-// order any more, or the last has failed: one behind it may have landed and be gone.
-func (v *View) follows() (nonce uint32, ok bool) {
+// nextNonce is the one behind the predecessors' nonces. False if they are not known or not in order,
+// or if the last has failed: a successor of that may have landed and left.
+func (v *View) nextNonce() (nonce uint32, ok bool) {
 	w := v.Train.walk()
 	if v.Train.Unseen || w.broken || w.barred || w.last.Failed() || !w.last.taken() || !w.rises {
 		return nonce, false
@@ -284,22 +284,22 @@ func (v *View) follows() (nonce uint32, ok bool) {
 	return following(a.Nonce), a.Nonce < following(a.Nonce)
 }
 
-// used reports whether the nonce that follows has been used: one that had landed behind the last is
-// gone, and a reorganisation had the last, which had failed, wait again.
-func (v *View) used() bool {
-	nonce, ok := v.follows()
+// nextNonceUsed reports whether the nonce behind the predecessors' is used already: a reorg put the
+// last one, which had failed, back into the pool after its successor had landed.
+func (v *View) nextNonceUsed() bool {
+	nonce, ok := v.nextNonce()
 	s := v.Local.Asked.Sender
 	return ok && s.Next != nil && *s.Next > nonce
 }
 
-// turnedBack has what is being dispatched go back to its place, or wait there, for what those ahead
-// of it have come to.
-func (v *View) turnedBack() (s Step, turned bool) {
+// heldBack has a transaction that is being dispatched wait, or go back to its position, for what has
+// become of its predecessors.
+func (v *View) heldBack() (s Step, turned bool) {
 	open, lost := v.Txn.Open(), v.Train.walk().lost
 	switch {
 	case v.Train.Unseen && !open:
 		return v.wait(ReasonBehind), true
-	case !v.behind():
+	case !v.hasPredecessor():
 		return s, false
 	case open && lost:
 		return v.outlived(), true
@@ -313,27 +313,28 @@ func (v *View) turnedBack() (s Step, turned bool) {
 	return s, false
 }
 
-// waitsItsTurn holds back a fresh attempt while it is not its turn for a nonce.
-func (v *View) waitsItsTurn() (s Step, turned bool) {
+// awaitsNonce holds back a fresh attempt that may not take a nonce yet.
+func (v *View) awaitsNonce() (s Step, turned bool) {
 	around := v.Train.walk()
 	again := v.Txn.Deferred > 0 && v.Txn.shallow() == nil
 	switch {
 	case around.trails:
 		return v.wait(ReasonBroken), true
-	case v.staysBehind(), v.behind() && again && !around.unready: // it went back already, and is asked again as the first
+	case v.staysBehind(), v.hasPredecessor() && again && !around.unready:
+		// It went back already, and is dispatched again once nothing is ahead of it.
 		return v.wait(ReasonBehind), true
-	case v.behind() && again: // one of those ahead has failed, and waits until nothing is behind it
+	case v.hasPredecessor() && again: // a predecessor has failed, and waits until nothing is behind it
 		return v.yields(nil), true
-	case v.behind() && v.used():
+	case v.hasPredecessor() && v.nextNonceUsed():
 		return v.wait(ReasonBehind), true
 	}
 	return s, false
 }
 
-// placeBehind gives it the nonce that follows those ahead or, while that is not known, one that is
-// supposed.
+// placeBehind gives a the nonce behind its predecessors' or, while one of these is being proved, a
+// supposed one.
 func (v *View) placeBehind(a *Attempt) (s Step, placed bool) {
-	nonce, inOrder := v.follows()
+	nonce, inOrder := v.nextNonce()
 	switch {
 	case inOrder:
 		a.Nonce = nonce
@@ -347,8 +348,8 @@ func (v *View) placeBehind(a *Attempt) (s Step, placed bool) {
 	return s, true
 }
 
-// yields lets what has nothing open go back to its place without a try counted, for it was
-// made on what others were to leave. It is asked again as the first of those in flight.
+// yields returns a transaction that has nothing open to its position in the queue. No retry counts:
+// the state that it was proved on never came. It is dispatched again once nothing is ahead of it.
 func (v *View) yields(e *Error) Step {
 	u := v.with(func(t *Transaction) {
 		dropPlan(v.Now)(t)
@@ -371,8 +372,8 @@ func (v *View) yields(e *Error) Step {
 	return u.back(ReasonBroken)
 }
 
-// withheld lets what is not out go back to its place, as if it had not joined. What is to be tried
-// again in its place waits there.
+// withheld returns a transaction that has nothing out to its position, as if it had not joined. One
+// that is to be tried again where it is waits there.
 func (v *View) withheld() Step {
 	last := v.Txn.Last()
 	planned := last != nil && last.Pending()
@@ -391,8 +392,8 @@ func (v *View) withheld() Step {
 	return v.wait(ReasonHeld)
 }
 
-// outlived: what it was made on will not come, and something of it is out. That is watched until
-// it has landed or cannot any more; then it goes back to its place.
+// outlived: a predecessor is lost, and something of its own is in flight. It is watched until that has
+// landed or cannot land any more, and then goes back to its position.
 func (v *View) outlived() Step {
 	s := v.with(dropPlan(v.Now)).to(PhaseWatching, ReasonBroken)
 	s.Txn.Ending = PhaseWaiting
@@ -400,12 +401,12 @@ func (v *View) outlived() Step {
 	return s
 }
 
-// behind reports whether another is ahead, or may be.
-func (v *View) behind() bool { return len(v.Train.Ahead) > 0 || v.Train.Unseen }
+// hasPredecessor reports whether another is, or may be, ahead of it.
+func (v *View) hasPredecessor() bool { return len(v.Train.Ahead) > 0 || v.Train.Unseen }
 
-// inTurn holds back what leaves a train: for DONE until those ahead of it are, unless they
-// will not land; for all else until none is behind.
-func (v *View) inTurn(s Step) Step {
+// endInOrder delays an end. DONE waits until the predecessors are DONE or cannot land; every other
+// end waits until nobody is behind.
+func (v *View) endInOrder(s Step) Step {
 	if v.Train.alone() || s.Txn == nil || !v.Txn.Phase.Bound() || s.Txn.Phase.Bound() {
 		return s
 	}
@@ -428,8 +429,7 @@ func (v *View) inTurn(s Step) Step {
 	return s
 }
 
-// stay keeps what a result would have leave a train while others are behind it: it leaves when
-// none is.
+// stay keeps a transaction that a result would end in its train until nobody is behind it.
 func (v *View) stay(s Step) Step {
 	followed := len(v.Train.Behind) > 0 || v.Train.Unseen
 	if s.Txn == nil || !v.Txn.Phase.Bound() || s.Txn.Phase.Bound() || !followed || v.slips(&s) {
@@ -438,10 +438,9 @@ func (v *View) stay(s Step) Step {
 	return v.detained(s)
 }
 
-// clear says when the bytes of v may be given to the nodes, by Clock, for those ahead:
-// peers drop what comes before its predecessor. Zero: now. False: something has to happen
-// first.
-func (v *View) clear() (at time.Time, ok bool) {
+// sendableAt says when its bytes may be given to the nodes, by Clock: peers drop a command that they
+// get before its predecessor. Zero: now. False: something has to happen first.
+func (v *View) sendableAt() (at time.Time, ok bool) {
 	w := v.Train.walk()
 	p := w.last
 	switch {
@@ -451,15 +450,15 @@ func (v *View) clear() (at time.Time, ok bool) {
 		return time.Time{}, true
 	case w.broken:
 		return time.Time{}, false
-	case p.Sighting.Fate != FatePooled && !p.SentAt.After(v.Local.SentAt):
+	case p.Sighting.Fate != FatePooled && !p.SentAt.After(v.Local.SentAt): // it is resent first
 		return time.Time{}, false
 	}
 	return p.SentAt.Add(v.Policy.SendGap), true
 }
 
-// inTrain has bytes leave when it is their turn.
-func (v *View) inTrain(send func() Step) Step {
-	at, ok := v.clear()
+// sendInOrder sends behind the predecessor.
+func (v *View) sendInOrder(send func() Step) Step {
+	at, ok := v.sendableAt()
 	switch {
 	case !ok:
 		return v.wait(ReasonBehind)
@@ -469,8 +468,8 @@ func (v *View) inTrain(send func() Step) Step {
 	return send()
 }
 
-// TrainResend is how often the members of a train are sent again that not every node shows:
-// a peer that was given one before its predecessor has dropped it.
+// TrainResend is how often a member of a train is sent again that not every node shows: a peer that
+// got it before its predecessor has dropped it.
 const TrainResend = 150 * time.Second
 
 // resendEvery is how often what waits in a pool is sent again.
@@ -481,7 +480,7 @@ func (v *View) resendEvery() time.Duration {
 	return ResendEvery
 }
 
-// heads reports whether no other is ahead of it in no block: it is the first to linger.
-func (v *View) heads() bool {
+// oldestPending reports whether every predecessor is in a block: it is the first that lingers.
+func (v *View) oldestPending() bool {
 	return !v.Train.Unseen && v.Train.walk().waiting == 0
 }

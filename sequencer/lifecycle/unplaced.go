@@ -63,7 +63,7 @@ func (v *View) follow(nonce uint32) bool {
 	if t := &v.Train; !t.Commuting || !t.Unseen && t.walk().last.Failed() {
 		return true // of what failed its nonce is used, and so are those of what has landed since
 	}
-	next, inOrder := v.follows()
+	next, inOrder := v.nextNonce()
 	return inOrder && next == nonce
 }
 
@@ -78,7 +78,7 @@ func (v *View) provedAhead(r Answer) Step {
 // need not be known here.
 func (v *View) slips(s *Step) bool {
 	return v.Train.Commuting && (v.Txn.Phase == PhaseDispatching || v.Txn.Phase == PhaseSent) && !s.Txn.Open() &&
-		!v.Train.walk().holds
+		!v.Train.walk().successorOpen
 }
 
 // slipping notes of what leaves a train that it slips.

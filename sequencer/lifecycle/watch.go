@@ -113,14 +113,14 @@ func (v *View) watching() Step {
 		return v.closed(ReasonSettled) // whatever brought it here: there is nothing to wait for
 	}
 	if v.ends() {
-		return v.over()
+		return v.settle()
 	}
 	last := t.Last()
 	if v.expired() {
 		v = v.unfresh()
 	}
 	if v.Local.fresh(last) {
-		return v.inTrain(func() Step { return v.sendFresh(last) }) // of a raise
+		return v.sendInOrder(func() Step { return v.sendFresh(last) }) // of a raise
 	}
 	if last.Pending() {
 		return v.raising(last)
@@ -163,7 +163,7 @@ func (v *View) absent() Step {
 // abandoned reports whether what is open is not helped along any more. What is cancelled is as
 // long as others stand on it.
 func (v *View) abandoned() bool {
-	return v.expired() || v.Txn.CancelRequested && !v.Train.walk().holds
+	return v.expired() || v.Txn.CancelRequested && !v.Train.walk().successorOpen
 }
 
 // vanished sends the same bytes again. The nodes get some time to show what they were
@@ -173,7 +173,7 @@ func (v *View) vanished() Step {
 	if v.Clock.Before(next) {
 		return v.waitUntil(next, ReasonAbsent)
 	}
-	return v.inTrain(v.resend)
+	return v.sendInOrder(v.resend)
 }
 
 // pooled: at least one node has it and may put it into a block.
@@ -207,7 +207,7 @@ func (v *View) pooled() Step {
 		}
 	}
 	if !v.Clock.Before(v.Local.SentAt.Add(v.resendEvery())) {
-		return v.pool(v.inTrain(v.resend))
+		return v.pool(v.sendInOrder(v.resend))
 	}
 	return v.pool(v.waitUntil(next, ReasonPool))
 }
@@ -324,9 +324,9 @@ func (v *View) reopened() Step {
 		case t.shallow() != nil:
 			return v.turnBack()
 		case g.Archived:
-			return v.undone()
+			return v.revokeDone()
 		}
-		return v.unlandable()
+		return v.requeue()
 	}
 	switch {
 	case v.expired():
@@ -356,7 +356,7 @@ func (v *View) found(s Step) Step {
 // ended: FAILED or UNRESOLVED, and something of it may still land.
 func (v *View) ended() Step {
 	if v.Txn.Open() && v.settled() {
-		return v.over()
+		return v.settle()
 	}
 	// A person may have settled it through another process.
 	next := v.Local.ReadAt.Add(recheck)
