@@ -31,6 +31,9 @@ func TestBlame(t *testing.T) {
 	row := regexp.MustCompile(`(?m)^\| (.*?) \|.*\| (.*?) \|$`)
 	for section := range strings.SplitSeq(string(doc), "\n## ") {
 		title, text, _ := strings.Cut(section, "\n")
+		if blamed[title] == nil {
+			continue // what the words in the last column mean
+		}
 		for _, r := range row.FindAllStringSubmatch(text, -1) {
 			if r[1] == "it says" {
 				continue

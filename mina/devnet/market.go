@@ -39,11 +39,11 @@ func Markets() []Market {
 			}
 			return 5
 		}},
-		{Name: "a dear day", Seed: 4, Arrivals: busy, Pays: paysAbout(0.3, 0.6), Stays: 120},
+		{Name: "rising prices", Seed: 4, Arrivals: busy, Pays: paysAbout(0.3, 0.6), Stays: 120},
 		// Here whoever goes by the pool loses: every eight slots it fills with large offers
 		// that end with the next one, most of them untaken, and a little later a place costs
 		// what it costs on a quiet day.
-		{Name: "empty offers", Seed: 5, Stays: 1, Arrivals: func(slot uint32) float64 {
+		{Name: "spoofed bids", Seed: 5, Stays: 1, Arrivals: func(slot uint32) float64 {
 			if slot%8 == 0 {
 				return 60
 			}

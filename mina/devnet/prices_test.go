@@ -197,7 +197,7 @@ func TestPrices(t *testing.T) {
 			}
 		}
 	}
-	// On a dear day it falls short of nine of ten, for 16 updates by the cap; where offers are
+	// Where prices rise it falls short of nine of ten, for 16 updates by the cap; where offers are
 	// empty the pool says nothing, and it pays 13 times what the least constant does.
 	want := map[string]int{"quiet": 3, "above and below capacity": 3, "bursts": 3}
 	if !maps.Equal(better, want) {
