@@ -64,7 +64,7 @@ func mistakesTriedEarly() []mistake {
 		{"FAILED while what failed early may land", "tried early, and in vain", decisions + "decide.go",
 			"v.endInOrder(v.lookBack(v.next()))", "v.endInOrder(v.next())"},
 		{"what failed early forgotten", "tried early", decisions + "land.go",
-			"			if !settled {\n", "			if false {\n"},
+			"			if !settled {\n", "			if false && !settled {\n"},
 		{"what failed early not looked for once another is gone", "tried early", decisions + "watch.go",
 			"		case t.shallow() != nil:\n			return v.turnBack()\n", ""},
 	}
