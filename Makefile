@@ -160,7 +160,7 @@ test-release: setup ## Build a release, install and run all of it; needs root
 
 test-release-quick: ## Test how a release is made, without making one
 	scripts/release/setup.sh gpg
-	cd scripts/release && go test -short .
+	cd scripts/release && go test -short . ./chartcheck
 
 test-upgrade: setup ## Run the commit OLD and this one side by side on one Redis, both ways
 	cd scripts/release && go test -count=1 -timeout 25m -v -run '^TestUpgrade$$' . -old "$(OLD)"

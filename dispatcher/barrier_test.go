@@ -2,6 +2,7 @@ package dispatcher_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,6 +29,13 @@ func step(account, from, to string) string {
 	}
 	return `{"body":{"publicKey":"` + account + `","tokenId":"w","update":{"appState":[null,` + set + `],"verificationKey":null,"permissions":null},
 		"preconditions":{"account":{"state":[null,` + expect + `],"isNew":false,"nonce":null,"balance":null,"receiptChainHash":null}}}}`
+}
+
+func nonceIs(n string) string { return `,"nonce":{"lower":"` + n + `","upper":"` + n + `"}` }
+
+// signs has an account sign with a nonce, as one does that is not the payer.
+func signs(account string, nonce int) json.RawMessage {
+	return commandWith(on(account, `,"incrementNonce":true`, nonceIs(strconv.Itoa(nonce))))
 }
 
 func TestBarrier(t *testing.T) {
@@ -64,21 +72,49 @@ func TestBarrier(t *testing.T) {
 		{"the payer's balance", dispatcher.Commuting, nil, commandWith(on(key, "", `,"balance":{"lower":"1","upper":"2"}`)), "requires something of the payer's account"},
 		{"the payer's receipts", dispatcher.Commuting, nil, commandWith(on(key, "", `,"receiptChainHash":"1"`)), "requires something of the payer's account"},
 		{"another's nonce", dispatcher.Commuting, nil, commandWith(on("B", "", `,"nonce":{"lower":"1","upper":"1"}`)), free},
+		{"another's nonce, behind one that spends it", dispatcher.Commuting, signs("B", 1), signs("B", 1), "requires the nonce of B, which one in flight before it changes"},
+		{"another's nonce, as one makes it", dispatcher.Commuting, signs("B", 1), signs("B", 2), "requires the nonce of B, which one in flight before it changes"},
+		{"another's nonce, behind one that spends it unseen", dispatcher.Commuting, commandWith(on("B", `,"incrementNonce":true`, "")), signs("B", 1), "requires the nonce of B, which one in flight before it changes"},
+		{"another's nonce, behind one of a third", dispatcher.Commuting, signs("C", 1), signs("B", 1), free},
+		{"a nonce that it spends itself before", dispatcher.Commuting, signs("C", 1), commandWith(on("B", `,"incrementNonce":true`, nonceIs("1")), on("B", "", nonceIs("2"))), free},
+		{"a nonce between two", dispatcher.Commuting, signs("B", 1), commandWith(on("B", "", `,"nonce":{"lower":"1","upper":"9"}`)), free},
+		{"a field that one sets", dispatcher.Commuting, before, commandWith(step("A", "1", "3")), "requires the state 1 of A, which one in flight before it changes"},
+		{"a field that one sets, as it makes it", dispatcher.Commuting, before, commandWith(step("A", "2", "3")), "requires the state 1 of A, which one in flight before it changes"},
+		{"a field that one sets to what it was", dispatcher.Commuting, commandWith(step("A", "2", "2")), commandWith(step("A", "2", "3")), free},
+		{"a field that one sets without a look, to the same", dispatcher.Commuting, commandWith(step("A", "", "2")), commandWith(step("A", "2", "3")), free},
+		{"a field that it sets without a look", dispatcher.Commuting, before, commandWith(step("A", "", "3")), free},
+		{"just one balance, behind a payment", dispatcher.Commuting, commandWith(on("B", `,"balanceChange":{"magnitude":"5"}`, "")), commandWith(on("B", "", `,"balance":{"lower":"7","upper":"7"}`)), "requires the balance of B, which one in flight before it changes"},
+		{"just one balance, behind a payment of nothing", dispatcher.Commuting, commandWith(on("B", `,"balanceChange":{"magnitude":"0"}`, "")), commandWith(on("B", "", `,"balance":{"lower":"7","upper":"7"}`)), free},
+		{"an action state, behind an action", dispatcher.Commuting, commandWith(on("B", `,"actions":[["1"]]`, "")), commandWith(on("B", "", `,"actionState":"4"`)), free},
+		{"chained by an action", dispatcher.Chained, commandWith(on("B", `,"actions":[["1"]]`, "")), commandWith(on("B", "", `,"actionState":"4"`)), free},
+		{"chained by another's nonce", dispatcher.Chained, signs("B", 1), signs("B", 2), free},
+		{"on another's nonce before", dispatcher.Chained, signs("B", 1), signs("B", 1), loose},
 		{"the payer, of whom it requires nothing", dispatcher.Commuting, nil, commandWith(on(key, "", "")), free},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := dispatcher.Barrier(tt.mode, key, tt.before, tt.signed)
+			var ahead []json.RawMessage
+			if tt.before != nil {
+				ahead = append(ahead, tt.before)
+			}
+			got, err := dispatcher.Barrier(tt.mode, key, ahead, tt.signed)
 			if err != nil || got != tt.want {
 				t.Errorf("%q, %v, want %q", got, err, tt.want)
 			}
 		})
 	}
+	spends := []json.RawMessage{signs("B", 1), signs("C", 1)}
+	if got, err := dispatcher.Barrier(dispatcher.Commuting, key, spends, signs("B", 1)); err != nil || got == free {
+		t.Errorf("behind two, of which the first spends its nonce: %q, %v", got, err)
+	}
+	if got, err := dispatcher.Barrier(dispatcher.Chained, key, spends, signs("B", 2)); err != nil || got != loose {
+		t.Errorf("chained to the one before the last: %q, %v", got, err)
+	}
 	for name, pair := range map[string][2]json.RawMessage{
 		"no JSON": {before, json.RawMessage(`{`)}, "no updates": {before, commandWith()}, "nothing before": {json.RawMessage(`{}`), before},
 	} {
-		if got, err := dispatcher.Barrier(dispatcher.Chained, key, pair[0], pair[1]); err == nil || got != "" {
+		if got, err := dispatcher.Barrier(dispatcher.Chained, key, pair[:1], pair[1]); err == nil || got != "" {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}

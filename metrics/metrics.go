@@ -40,18 +40,18 @@ type Metrics struct {
 	registry *prometheus.Registry
 	figures  []Figure
 
-	states, ends, inclusion, blocks      *prometheus.HistogramVec
-	calls, scripts, requests             *prometheus.HistogramVec
-	retries, errors, raises, reopened    *prometheus.CounterVec
-	fees, scriptCalls, answers, takeover *prometheus.CounterVec
-	followers                            prometheus.Gauge
-	wrongKeys, tenants, ended            *prometheus.CounterVec
-	keys, beginnings                     names
-	beginning                            func(queue string) string
-	looks, estimates, repriced, landed   *prometheus.CounterVec
-	webhooks                             *prometheus.CounterVec
-	webhookCalls, posts                  *prometheus.HistogramVec
-	verdicts                             *prometheus.CounterVec
+	states, ends, inclusion, blocks           *prometheus.HistogramVec
+	calls, scripts, requests                  *prometheus.HistogramVec
+	retries, errors, raises, reopened         *prometheus.CounterVec
+	fees, scriptCalls, answers, takeover      *prometheus.CounterVec
+	followers                                 prometheus.Gauge
+	wrongKeys, tenants, ended                 *prometheus.CounterVec
+	keys, beginnings                          names
+	beginning                                 func(queue string) string
+	looks, estimates, repriced, landed, apart *prometheus.CounterVec
+	webhooks                                  *prometheus.CounterVec
+	webhookCalls, posts                       *prometheus.HistogramVec
+	verdicts                                  *prometheus.CounterVec
 }
 
 // New returns figures that nothing has been counted in.
@@ -87,6 +87,8 @@ func New(o Options) *Metrics {
 		"What those fees were estimated at by the market, by why: POOL, FLOOR, CAP or UNKNOWN (see fees.md).", "type", "why")
 	m.repriced = m.counter("fees_repriced_total",
 		"Attempts that were signed again before they left, for they weighed other than was supposed.", "type")
+	m.apart = m.counter("overlap_wrong_total",
+		"Transactions made behind others in flight in vain: by what they require or make they go alone.", "type")
 	m.looks = m.counter("pool_looks_total",
 		"Looks at the pool of a node, where SEQUENCER_FEE is auto: at its size or at all of it (offers).", "at")
 	m.takeover = m.counter("takeovers_total", "Transactions taken over from processes that were gone.")
@@ -218,6 +220,7 @@ func (m *Metrics) Sequencer() sequencer.Meter {
 	return sequencer.Meter{
 		Moved: m.moved, Settled: m.settled, Called: m.called, Posted: m.posted,
 		Raised:   func(typ string) { m.raises.WithLabelValues(typ).Inc() },
+		Apart:    func(typ string) { m.apart.WithLabelValues(typ).Inc() },
 		TookOver: func(n int) { m.takeover.WithLabelValues().Add(float64(n)) },
 		Looked: func(offers bool) {
 			m.looks.WithLabelValues(map[bool]string{true: "offers", false: "size"}[offers]).Inc()
@@ -240,7 +243,7 @@ func (m *Metrics) begin(types []string, ledgers []sequencer.LedgerStanding) {
 		for _, class := range lifecycle.Failures {
 			m.errors.WithLabelValues(typ, class)
 		}
-		for _, c := range []*prometheus.CounterVec{m.retries, m.raises, m.reopened, m.repriced} {
+		for _, c := range []*prometheus.CounterVec{m.retries, m.raises, m.reopened, m.repriced, m.apart} {
 			c.WithLabelValues(typ)
 		}
 		for _, state := range lifecycle.States {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -116,10 +117,21 @@ func (s *Sequencer) lookAlong(ctx context.Context, scene *lifecycle.Scene) error
 		}
 	}
 	if n := len(train.Ahead); n > 0 {
-		scene.Barrier = !slices.Contains(s.alongWith(train.Ahead[n-1].Txn.Type), t.Type)
+		scene.Barrier = s.apartFrom(train.Ahead[n-1].Txn, t)
 	}
 	train.Commuting = s.commutes(t, train)
 	return err
+}
+
+// apartFrom says why t may not be in flight behind another of its queue, "" if it may.
+func (s *Sequencer) apartFrom(last, t *lifecycle.Transaction) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains(s.alongWith(t.Queue, last.Type), t.Type) {
+		return ""
+	}
+	return cmp.Or(s.goesApart(t.Queue, t.Type), s.goesApart(t.Queue, last.Type),
+		fmt.Sprintf("it or the one before it (%s) goes alone", last.UID))
 }
 
 // askLimit is how long an explanation waits for the nodes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
@@ -25,12 +26,14 @@ func (a *ahead) is(of *lifecycle.Attempt) bool {
 	return a != nil && a.number == of.Number && a.at == of.StartedAt.UnixMilli()
 }
 
-// last is the command directly ahead, nil if none is.
-func (a *ahead) last() json.RawMessage {
-	if a == nil || len(a.list) == 0 {
-		return nil
+// commands are those in flight before it, in order.
+func (a *ahead) commands() (all []json.RawMessage) {
+	if a != nil {
+		for i := range a.list {
+			all = append(all, a.list[i].Signed)
+		}
 	}
-	return a.list[len(a.list)-1].Signed
+	return all
 }
 
 // errGone: what is in flight ahead has no bytes that could be built upon.
@@ -116,13 +119,54 @@ func (s *Sequencer) barrier(t *lifecycle.Transaction, payer string, on *ahead, s
 	if mode == dispatcher.Alone {
 		return ""
 	}
-	reason, err := dispatcher.Barrier(mode, payer, on.last(), signed)
+	ahead := on.commands()
+	reason, err := dispatcher.Barrier(mode, payer, ahead, signed)
 	if err != nil {
 		reason = "cannot be read: " + err.Error()
 	}
-	if reason != "" && on.last() != nil {
+	if reason != "" && len(ahead) > 0 {
+		n := s.misjudged(t, reason)
+		tell(s.Meter.Apart, t.Type)
 		s.Log.Warn("made behind another of its queue in flight in vain; its type should go alone",
-			about(t, "mode", mode.String(), "why", reason)...)
+			about(t, "mode", mode.String(), "why", reason, "times", n)...)
 	}
 	return reason
+}
+
+const (
+	// mostMisjudged is how often what is made of a type behind others of a queue may be in vain, by what
+	// it requires or makes. Then it goes alone in that queue, for as long as this process lives: what
+	// its type says comes from the configuration.
+	mostMisjudged = 3
+	// misjudgedQueues bounds of how many queues and types this is known.
+	misjudgedQueues = 10_000
+)
+
+// A misjudgement is of the transactions of one type in one queue.
+type misjudgement struct {
+	times int
+	why   string // of the last time
+}
+
+// misjudged counts that one was made behind others in vain.
+func (s *Sequencer) misjudged(t *lifecycle.Transaction, why string) (times int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.apart) >= misjudgedQueues {
+		clear(s.apart) // they are found again
+	}
+	m := misjudgement{times: s.apart[[2]string{t.Queue, t.Type}].times + 1, why: why}
+	s.apart[[2]string{t.Queue, t.Type}] = m
+	return m.times
+}
+
+// goesApart says why a type goes alone in a queue although it says otherwise, "" if it does not. It is
+// called under mu.
+func (s *Sequencer) goesApart(queue, typ string) string {
+	m := s.apart[[2]string{queue, typ}]
+	if m.times < mostMisjudged {
+		return ""
+	}
+	return fmt.Sprintf("%s goes alone in this queue: %d made behind others of it were made in vain, the last because it %s. "+
+		"Set SEQUENCER_OVERLAP=%s=alone, or the width of the queue to 1", typ, m.times, m.why, typ)
 }

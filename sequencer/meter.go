@@ -16,6 +16,7 @@ type Meter struct {
 	Called   func(WorkerCall)
 	Posted   func(Post)       // a batch, to a ledger; Called is told of it too
 	Raised   func(typ string) // the fee of an open attempt
+	Apart    func(typ string) // what was made behind others in flight may not be there beside them
 	TookOver func(transactions int)
 	Looked   func(offers bool) // at the pool of a node: at its size and, with offers, at all of it
 }

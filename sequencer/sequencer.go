@@ -76,7 +76,9 @@ type Sequencer struct {
 	// together are those of them of which several of a queue may be in flight, by their mode:
 	// what goes in another way waits for all of them.
 	together map[dispatcher.Mode][]string
-	books    map[string]*books // of Ledgers, by name
+	// apart are those that turned out to go alone in a queue, by queue and type, see inflight.go.
+	apart map[[2]string]misjudgement
+	books map[string]*books // of Ledgers, by name
 
 	mu     sync.Mutex
 	owners map[string]*owner // by uid: what this process holds the claim of
@@ -164,7 +166,7 @@ func New(o Options) *Sequencer {
 		provers: make(map[string]string), down: make(map[string]int),
 		watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1),
 		unhurried: make(chan struct{}, unhurried), books: newBooks(o.Ledgers),
-		together: map[dispatcher.Mode][]string{},
+		together: map[dispatcher.Mode][]string{}, apart: map[[2]string]misjudgement{},
 	}
 	s.proved = slices.DeleteFunc(slices.Clone(o.Dispatch), func(typ string) bool {
 		return typ == dispatcher.SubmitBatchType

@@ -264,16 +264,21 @@ func (s *Sequencer) joins(t *train) (j room) {
 		j.atOnce = max(1, worker.provers)
 	}
 	if s.Policy.Joins(members, t.width, j.atOnce, s.tip()) {
-		j.types = s.alongWith(last)
+		j.types = s.alongWith(members[0].Txn.Queue, last)
 	}
 	return j
 }
 
-// alongWith are the types that may be in flight behind one, nil for none.
-func (s *Sequencer) alongWith(typ string) []string {
+// alongWith are the types that may be in flight behind one of a queue, nil for none. It is called
+// under mu.
+func (s *Sequencer) alongWith(queue, typ string) []string {
 	types := s.together[s.Types.Overlap(typ)]
-	if !slices.Contains(types, typ) { // nothing of this process's
+	if !slices.Contains(types, typ) || s.goesApart(queue, typ) != "" { // nothing of this process's, or alone here
 		return nil
+	}
+	apart := func(typ string) bool { return s.goesApart(queue, typ) != "" }
+	if slices.ContainsFunc(types, apart) {
+		types = slices.DeleteFunc(slices.Clone(types), apart)
 	}
 	return types
 }

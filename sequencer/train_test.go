@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -255,6 +256,44 @@ func TestTrainBarrier(t *testing.T) {
 		}
 		if !slices.IsSorted(heights) || len(slices.Compact(heights)) != len(uids) || told == 0 {
 			t.Errorf("landed in blocks %v, and %d were told why", heights, told)
+		}
+	})
+}
+
+// TestTrainApart: a type whose transactions are made behind others in vain three times goes alone in
+// that queue, and explain says so; in another queue it is tried.
+func TestTrainApart(t *testing.T) {
+	harness.Trains(t, 4, devnet.Config{}, func(w *harness.World) {
+		w.Overlap = nil
+		w.Worker(1, devworker.Options{ProveTime: 20 * time.Second}) // which reads no state
+		w.Overlap = map[string]dispatcher.Mode{"MINT": dispatcher.Chained}
+		p := w.Start()
+		vain := func(uids []string) (n int) {
+			for _, uid := range uids {
+				for _, a := range w.Get(uid).Attempts {
+					if a.Error != nil && a.Error.Code == lifecycle.CodeAlone {
+						n++
+					}
+				}
+			}
+			return n
+		}
+		uids := w.PostAll("q", 8)
+		w.Await(uids[5], lifecycle.Done, 6*time.Hour)
+		w.AwaitTxn(uids[6], "in flight", time.Hour, func(t *lifecycle.Transaction) bool { return t.Open() })
+		said, err := p.Explain(w.Ctx, uids[7], false)
+		w.OK(err)
+		if want := "MINT goes alone in this queue"; !strings.Contains(said.Summary, want) {
+			t.Errorf("%q, want %q in it", said.Summary, want)
+		}
+		w.Await(uids[7], lifecycle.Done, time.Hour)
+		if n := vain(uids); n != 3 {
+			t.Errorf("%d made in vain, want 3", n)
+		}
+		others := w.PostAll("other", 2)
+		w.Await(others[1], lifecycle.Done, 6*time.Hour)
+		if n := vain(others); n != 1 {
+			t.Errorf("%d made in vain in another queue, want 1", n)
 		}
 	})
 }

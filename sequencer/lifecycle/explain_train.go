@@ -45,8 +45,8 @@ func (s *Scene) joining(d said) said {
 	case slices.ContainsFunc(s.Train.Ahead, lost):
 		return wait(WaitBroken, "one in flight (%s) will not come as it was to, and nothing joins.",
 			s.Train.Ahead[slices.IndexFunc(s.Train.Ahead, lost)].Txn.UID)
-	case s.Barrier:
-		return wait(WaitBarrier, "it or the one before it (%s) goes alone, so it waits for all in flight.", last.Txn.UID)
+	case s.Barrier != "":
+		return wait(WaitBarrier, "it waits for all in flight, because %s.", s.Barrier)
 	case around.waiting >= s.Width:
 		return wait(WaitBehind, "as many as may be (%d) are in flight and in no block.", s.Width)
 	}

@@ -20,11 +20,11 @@ type Scene struct {
 	Pool   []Candidate  // senders that could be bound, or some of them
 	// Living are the processes that live.
 	Living []Binder
-	// Width is how many of its queue may be in flight now, and in no block; Barrier: it, or
-	// the last of those that are, goes alone. Of what waits, View.Train is all that is in
-	// flight, as Ahead.
+	// Width is how many of its queue may be in flight now, and in no block; Barrier says why it
+	// may not be in flight beside the last of those that are, "" if it may. Of what waits,
+	// View.Train is all that is in flight, as Ahead.
 	Width   int
-	Barrier bool
+	Barrier string
 	// Dispatched: this process dispatches its type.
 	Dispatched bool
 	// Asked: Sighting is what the chain says; else only what is stored is known.
