@@ -2,7 +2,7 @@
 # mina-signer signs a zkApp command with neither the memo nor the validUntil that o1js wrote
 # into it.
 #
-# Seen with: o1js 2.15.0 and mina-signer 3.1.0 (4.0.0 has the same code), Node 20.
+# Seen with: o1js 2.15.0 with mina-signer 3.1.0, and with 4.0.0 as well; Node 20.
 # What happens: o1js makes a command with memo and expiry, and signZkappCommand gets its JSON.
 # It takes accountUpdates alone; payer, fee, nonce, memo and validUntil are those of its own
 # argument feePayer, and the two that are optional there become empty and null, without a
