@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-go test-node test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
+.PHONY: help build test test-go test-node test-python test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
 .PHONY: client lint size codes screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
@@ -22,7 +22,7 @@ build: ## Build bin/sequencer
 # PKG narrows what follows a change: make test-go PKG=./sequencer/lifecycle
 PKG ?= ./...
 
-test: setup test-go test-node ## Run the tests that show each promise once, with all the set-up they need: minutes
+test: setup test-go test-node test-python ## Run the tests that show each promise once, with all the set-up they need: minutes
 
 test-go: ## Of these what is in Go, or in the packages PKG alone
 	go test -shuffle=on $(FOREVER) $(PKG)
@@ -30,6 +30,9 @@ test-go: ## Of these what is in Go, or in the packages PKG alone
 test-node: workers/node_modules clients/typescript/node_modules ## Of these the TypeScript client and the kit, without proofs
 	cd clients/typescript && npm run check && npm test
 	cd workers && npm run test -w kit
+
+test-python: ## Of these the Python client, against the built program
+	cd clients/python && python3 generate.py --check && python3 -m unittest discover -s tests -t .
 
 test-all: setup ## Run what make test runs, and what shows it again, with the race detector and without
 	TEST_LANE=all go test -shuffle=on $(FOREVER) $(PKG)
@@ -135,7 +138,7 @@ trace-picture: setup ## Draw a trace of a transaction that is tried again into d
 fuzz: ## Run every fuzz target for FUZZTIME, default 30s
 	scripts/fuzz.sh $(FUZZTIME)
 
-setup: ## Install what the tests need: redis-server, databases, prometheus, haproxy, a C compiler and a browser
+setup: ## Install what the tests need: redis-server, databases, prometheus, haproxy, Python, a C compiler and a browser
 	scripts/setup.sh
 
 release: ## Build all that is given to others, VERSION=1.2.3, from its clean tag
