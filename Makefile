@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .PHONY: help build test test-go test-node test-python test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
-.PHONY: client lint size codes screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
+.PHONY: client lint size codes site screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
@@ -127,6 +127,13 @@ size: ## Count lines and branches of the core, beside those of the checkout BEFO
 
 codes: ## Write docs/codes.md from its table
 	go run ./scripts/codes >docs/codes.md
+
+scripts/site/node_modules: scripts/site/package-lock.json
+	cd scripts/site && npm ci
+	@touch $@
+
+site: scripts/site/node_modules ## Build the documentation as a site with search, in scripts/site/dist
+	cd scripts/site && npm run build
 
 screenshots: setup ## Take the pictures of the dashboard in docs/dashboard
 	TEST_LANE=all go test ./cmd/sequencer/test/browser -run '^TestBrowser$$/^pictures$$' -pictures $(CURDIR)/docs/dashboard

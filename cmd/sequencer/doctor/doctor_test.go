@@ -468,7 +468,7 @@ func TestDoctorCommand(t *testing.T) {
 // code.
 func TestDoctorDocumented(t *testing.T) {
 	t.Parallel()
-	docs, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operations.md"))
+	docs, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -481,7 +481,7 @@ func TestDoctorDocumented(t *testing.T) {
 			for _, rest := range strings.Split(string(code), call)[1:] {
 				check, _, _ := strings.Cut(rest, `"`)
 				if !strings.Contains(string(docs), "`"+check+"`") {
-					t.Errorf("docs/operations.md does not tell of %s", check)
+					t.Errorf("docs/reference.md does not tell of %s", check)
 				}
 			}
 		}
