@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .PHONY: help build test test-go test-node test-python test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
-.PHONY: client lint size codes site screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
+.PHONY: client lint size codes packages tutorial site screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
@@ -48,7 +48,7 @@ RACED ?= ./api/... ./dispatcher/... ./ledger/... ./metrics/... ./mina/... ./queu
 nightly: setup ## Run everything: all tests, all worlds and crash points, seeds, kills, mutants, webhooks, a release
 	TEST_LANE=nightly go test -shuffle=on $(FOREVER) ./...
 	TEST_LANE=nightly go test ./sequencer $(FOREVER) -run '^TestCrashPoints$$' -crash.every 1
-	$(MAKE) --no-print-directory test-race model explore-pairs simulate kills webhooks test-workers test-release mutants
+	$(MAKE) --no-print-directory test-race model explore-pairs simulate kills webhooks test-workers tutorial test-release mutants
 
 test-workers: ## Run everything that tests the o1js side, end to end too, proofs off
 	scripts/test-workers.sh
@@ -114,6 +114,16 @@ workers/node_modules: workers/package-lock.json
 clients/typescript/node_modules: clients/typescript/package-lock.json
 	cd clients/typescript && npm ci
 	@touch $@
+
+packages: workers/node_modules clients/typescript/node_modules ## Pack what is for npm and not published: kit, local node, client
+	cd workers && npm run build -w kit -w ledger-node
+	cd clients/typescript && npm run build
+	mkdir -p dist/npm
+	cd workers && npm pack --silent -w kit -w ledger-node --pack-destination ../dist/npm
+	cd clients/typescript && npm pack --silent --pack-destination ../../dist/npm
+
+tutorial: setup ## Run docs/tutorial.md: its files and its commands, as they stand there
+	python3 scripts/tutorial/run.py
 
 client: setup ## Check the TypeScript client, and test it against the built program
 	cd clients/typescript && npm ci && npm run check && npm test
