@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-go test-node test-client test-kit test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
-.PHONY: client lint lint-all size codes screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
+.PHONY: help build test test-go test-node test-client test-kit test-python test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
+.PHONY: client lint lint-all size codes packages tutorial site screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
 SEEDS ?= 2000
@@ -23,7 +23,7 @@ build: ## Build bin/sequencer
 # PKG narrows what follows a change: make test-go PKG=./sequencer/lifecycle
 PKG ?= ./...
 
-test: setup test-go test-node ## Run the tests that show each promise once, with all the set-up they need: minutes
+test: setup test-go test-node test-python ## Run the tests that show each promise once, with all the set-up they need: minutes
 
 test-go: ## Of these what is in Go, or in the packages PKG alone
 	go test -shuffle=on $(FOREVER) $(PKG)
@@ -35,6 +35,9 @@ test-client: clients/typescript/node_modules
 
 test-kit: workers/node_modules
 	cd workers && npm run test -w kit
+
+test-python: ## Of these the Python client, against the built program
+	cd clients/python && python3 generate.py --check && python3 -m unittest discover -s tests -t .
 
 test-all: setup ## Run what make test runs, and what shows it again, with the race detector and without
 	TEST_LANE=all go test -shuffle=on $(FOREVER) $(PKG)
@@ -50,7 +53,7 @@ RACED ?= ./api/... ./dispatcher/... ./ledger/... ./metrics/... ./mina/... ./queu
 nightly: setup lint-all ## Run everything: all linters and tests, all worlds and crash points, seeds, kills, mutants, webhooks, a release
 	TEST_LANE=nightly go test -shuffle=on $(FOREVER) ./...
 	TEST_LANE=nightly go test ./sequencer $(FOREVER) -run '^TestCrashPoints$$' -crash.every 1
-	$(MAKE) --no-print-directory test-race model explore-pairs simulate kills webhooks test-workers test-release mutants
+	$(MAKE) --no-print-directory test-race model explore-pairs simulate kills webhooks test-workers tutorial test-release mutants
 
 test-workers: ## Run everything that tests the o1js side, end to end too, proofs off
 	scripts/test-workers.sh
@@ -117,6 +120,16 @@ clients/typescript/node_modules: clients/typescript/package-lock.json
 	cd clients/typescript && npm ci
 	@touch $@
 
+packages: workers/node_modules clients/typescript/node_modules ## Pack what is for npm and not published: kit, local node, client
+	cd workers && npm run build -w kit -w ledger-node
+	cd clients/typescript && npm run build
+	mkdir -p dist/npm
+	cd workers && npm pack --silent -w kit -w ledger-node --pack-destination ../dist/npm
+	cd clients/typescript && npm pack --silent --pack-destination ../../dist/npm
+
+tutorial: setup ## Run docs/tutorial.md: its files and its commands, as they stand there
+	python3 scripts/tutorial/run.py
+
 client: setup ## Check the TypeScript client, and test it against the built program
 	cd clients/typescript && npm ci && npm run check && npm test
 
@@ -134,6 +147,13 @@ size: ## Count lines and branches of the core, beside those of the checkout BEFO
 codes: ## Write docs/codes.md from its table
 	go run ./scripts/codes >docs/codes.md
 
+scripts/site/node_modules: scripts/site/package-lock.json
+	cd scripts/site && npm ci
+	@touch $@
+
+site: scripts/site/node_modules ## Build the documentation as a site with search, in scripts/site/dist
+	cd scripts/site && npm run build
+
 screenshots: setup ## Take the pictures of the dashboard in docs/dashboard
 	TEST_LANE=all go test ./cmd/sequencer/test/browser -run '^TestBrowser$$/^pictures$$' -pictures $(CURDIR)/docs/dashboard
 
@@ -144,7 +164,7 @@ trace-picture: setup ## Draw a trace of a transaction that is tried again into d
 fuzz: ## Run every fuzz target for FUZZTIME, default 30s
 	scripts/fuzz.sh $(FUZZTIME)
 
-setup: ## Install what the tests need: redis-server, databases, prometheus, haproxy, a C compiler and a browser
+setup: ## Install what the tests need: redis-server, databases, prometheus, haproxy, Python, a C compiler and a browser
 	scripts/setup.sh
 
 release: ## Build all that is given to others, VERSION=1.2.3, from its clean tag

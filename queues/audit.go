@@ -13,7 +13,7 @@ import (
 
 // A Finding is something that contradicts something else.
 type Finding struct {
-	Check  string // which rule is broken; docs/operations.md lists them
+	Check  string // which rule is broken; docs/reference.md lists them
 	UID    string // "" if it is not about a transaction
 	Queue  string
 	Sender string

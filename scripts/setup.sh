@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests need beside Go: a Redis server, SQLite, PostgreSQL, Prometheus with promtool,
-# HAProxy, the C compiler of the race detector, and a browser. What is there already is left
+# HAProxy, Python, the C compiler of the race detector, and a browser. What is there already is left
 # alone.
 set -euo pipefail
 
@@ -12,6 +12,7 @@ command -v sqlite3 >/dev/null || packages+=(sqlite3)
 if ! command -v psql >/dev/null || ! { command -v initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb'; } >/dev/null; then packages+=(postgresql); fi
 if ! command -v promtool >/dev/null || ! command -v prometheus >/dev/null; then packages+=(prometheus); fi
 command -v haproxy >/dev/null || [ -x /usr/sbin/haproxy ] || packages+=(haproxy)
+command -v python3 >/dev/null || packages+=(python3)
 command -v "${CC:-gcc}" >/dev/null || packages+=(gcc libc6-dev)
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || packages+=(chromium fonts-dejavu-core)
 [ ${#packages[@]} -gt 0 ] || exit 0

@@ -27,6 +27,12 @@ func (j *journal) Write(p []byte) (int, error) {
 	return j.text.Write(p)
 }
 
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
 func (j *journal) count(words string) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -333,7 +333,7 @@ func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action
 	case costly:
 		d := lifecycle.Denied{Why: lifecycle.Costly, Everybody: limit.All, Budget: inWords(limit.Budget),
 			Spent: limit.Spent, Left: limit.Left}
-		o.s.Log.Warn("a fee would pass the limit of the day", about(before, "spent", limit.Spent)...)
+		o.s.Log.Info("a fee would pass the limit of the day", about(before, "spent", limit.Spent)...)
 		o.drive.Denied(d)
 	case errors.Is(err, queues.ErrOvertaken):
 		o.drive.Denied(lifecycle.Denied{Why: lifecycle.Overtaken})
@@ -365,9 +365,7 @@ func (o *owner) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 	}
 	o.watch()
 	s.moved(before, t, step)
-	if before.Phase != t.Phase {
-		s.Log.Info("transaction", about(t, "code", step.Aside.Code, "reason", string(step.Reason))...)
-	}
+	s.writes(before, t, step)
 	if t.Callback != "" && t.Phase.Final() && before.Phase != t.Phase {
 		s.tellSoon(t, o.worker)
 	}

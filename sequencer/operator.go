@@ -45,6 +45,7 @@ func (s *Sequencer) order(ctx context.Context, uid string, order lifecycle.Order
 			return nil, err
 		}
 		s.moved(t, step.Txn, &step)
+		s.writes(t, step.Txn, &step)
 		s.changed(uid)
 		stored, err := s.Store.Get(ctx, uid)
 		if err == nil && stored.Callback != "" && stored.Phase.Final() && t.Phase != stored.Phase {

@@ -157,7 +157,7 @@ func TestOperationsPage(t *testing.T) {
 		}
 		return string(b)
 	}
-	page := read("../docs/operations.md")
+	page := read("../docs/reference.md")
 	codes := func(pattern string, files ...string) []string {
 		var all []string
 		for _, f := range files {
@@ -180,7 +180,7 @@ func TestOperationsPage(t *testing.T) {
 	}
 	for _, code := range all {
 		if !strings.Contains(page, "`"+code+"`") {
-			t.Errorf("docs/operations.md does not speak of %s", code)
+			t.Errorf("docs/reference.md does not speak of %s", code)
 		}
 	}
 }

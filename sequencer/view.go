@@ -1,6 +1,7 @@
 package sequencer
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"time"
 
@@ -71,4 +72,26 @@ func about(t *lifecycle.Transaction, more ...any) []any {
 		"txn", t.UID, "queue", t.Queue, "sender", t.Sender, "type", t.Type, "attempt", len(t.Attempts), "hash", t.Hash(),
 		"state", t.State(),
 	}, more...)
+}
+
+// writes has a line of the log for each change of phase. What a person may have to act on is a
+// warning, with the code and the words of what went wrong: an end without an effect that nobody
+// asked for, and what is put off, for the times-th time in a row.
+func (s *Sequencer) writes(before, t *lifecycle.Transaction, step *lifecycle.Step) {
+	code, words, why := step.Aside.Code, "", string(step.Reason)
+	ended := t.Phase == lifecycle.PhaseFailed || t.Phase == lifecycle.PhaseUnresolved
+	if t.Error != nil && (ended || t.Phase == lifecycle.PhaseFailing || step.Reason == lifecycle.ReasonDeferred) {
+		code, words = cmp.Or(code, t.Error.Code), t.Error.Words()
+	}
+	switch {
+	case before.Phase == t.Phase:
+	case t.Phase == lifecycle.PhaseUnresolved:
+		s.Log.Warn("transaction unresolved", about(t, "code", code, "err", words, "reason", why)...)
+	case t.Phase == lifecycle.PhaseFailed && code != lifecycle.CodeCancelled:
+		s.Log.Warn("transaction failed", about(t, "code", code, "err", words, "reason", why)...)
+	case step.Reason == lifecycle.ReasonDeferred:
+		s.Log.Warn("transaction put off", about(t, "code", code, "err", words, "times", t.Deferred, "reason", why)...)
+	default:
+		s.Log.Info("transaction", about(t, "code", code, "err", words, "reason", why)...)
+	}
 }

@@ -11,7 +11,7 @@ import (
 const module = "mina-sequencer/"
 
 // ours says which of our packages a package may import. A package that is not
-// named here needs a line, and a reason for it in docs/architecture.md.
+// named here needs a line, and a reason for it in docs/architecture/packages.md.
 var ours = map[string][]string{
 	"ledger":                        {},
 	"ledger/devledger":              {},

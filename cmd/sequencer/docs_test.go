@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,27 +19,44 @@ func docs(t *testing.T, path ...string) string {
 	return string(b)
 }
 
+// pages are all of the documentation: what stands below docs, and what each part says of itself.
+func pages(t *testing.T, root string) (all []string) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.Name() == "node_modules" {
+			return filepath.SkipDir
+		}
+		if err == nil && filepath.Ext(path) == ".md" {
+			all = append(all, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"*.md", "workers/*.md", "workers/*/README.md", "clients/*/README.md"} {
+		more, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, more...)
+	}
+	return all
+}
+
+// aLink is one in Markdown, a picture too.
+var aLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
 // TestLinks: what the documentation points to is there, headings too.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	more, err := filepath.Glob(filepath.Join(root, "workers", "*", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages = append(append(pages, more...), filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md"),
-		filepath.Join(root, "workers", "README.md"))
-	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	for _, page := range pages {
+	for _, page := range pages(t, root) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+		for _, m := range aLink.FindAllStringSubmatch(string(text), -1) {
 			path, heading, _ := strings.Cut(m[1], "#")
 			if strings.Contains(path, "://") {
 				continue
@@ -53,6 +71,27 @@ func TestLinks(t *testing.T) {
 			} else if heading != "" && !hasHeading(string(linked), heading) {
 				t.Errorf("%s points to %s, which has no such heading", page, m[1])
 			}
+		}
+	}
+}
+
+// TestIndex: each page of docs is found from its index.
+func TestIndex(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join("..", "..", "docs")
+	index := filepath.Join(folder, "README.md")
+	text, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := map[string]bool{index: true}
+	for _, m := range aLink.FindAllStringSubmatch(string(text), -1) {
+		path, _, _ := strings.Cut(m[1], "#")
+		linked[filepath.Join(folder, filepath.FromSlash(path))] = true
+	}
+	for _, page := range pages(t, filepath.Join("..", "..")) {
+		if strings.HasPrefix(page, folder+string(filepath.Separator)) && !linked[page] {
+			t.Errorf("%s is not in docs/README.md", page)
 		}
 	}
 }

@@ -125,10 +125,10 @@ func TestLogKeys(t *testing.T) {
 		"uid": "txn", "tx": "txn", "transaction": "txn", "id": "txn", "account": "sender", "accountId": "sender", "kind": "type",
 		"number": "attempt", "phase": "state", "error": "err",
 	}
-	page := docs(t, "operations.md")
+	page := docs(t, "reference.md")
 	for _, key := range append(fixed, "code", "err", "request_id", "trace_id", "held_back") {
 		if !strings.Contains(page, "| `"+key+"` |") {
-			t.Errorf("docs/operations.md does not say what %s is", key)
+			t.Errorf("docs/reference.md does not say what %s is", key)
 		}
 	}
 	calls := logCalls(t)

@@ -29,7 +29,7 @@ func write(w io.Writer) {
 
 <!-- written by go run ./scripts/codes >docs/codes.md -->
 
-Every code that the service and its commands tell: what it means, what has led to it, what to do. Programs switch on codes, which never change; words may. New ones come: treat one that you do not know by what is beside it. What a transaction waits for (`+"`explain`"+`), what `+"`doctor`"+` and `+"`audit`"+` find: [operations.md](operations.md#why-does-it-not-move). Words: [glossary.md](glossary.md).
+Every code that the service and its commands tell: what it means, what has led to it, what to do. Programs switch on codes, which never change; words may. New ones come: treat one that you do not know by what is beside it. What a transaction waits for (`+"`explain`"+`), what `+"`doctor`"+` and `+"`audit`"+` find: [reference.md](reference.md#what-a-transaction-waits-for). Words: [glossary.md](glossary.md).
 `)
 	for _, g := range groups {
 		fmt.Fprintf(w, "\n## %s\n\n%s\n\n", g.title, g.intro)

@@ -609,7 +609,7 @@ func batchesTold() []telling {
 	return []telling{
 		{"held", scene(batch(PhaseWaiting, wrong(CodeNoLedger), deferrals(1)), saw,
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
-			"First in its queue; ledger saw was away or busy (because); the queue is left alone for a while.\n" +
+			"First in its queue; ledger saw was away or busy (because); the queue is tried again later.\n" +
 				"LEDGER 10:02, then BIND 10:02"},
 		{"no Mina node", scene(batch(PhaseWaiting), saw, head, fewNodes, pool(Candidate{AccountID: "saw/1"})),
 			"First in its queue; a sender is free and is bound to it now.\nNOTHING, then BIND 10:00"},

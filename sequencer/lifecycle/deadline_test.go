@@ -213,9 +213,9 @@ func deadlineTold() []telling {
 	gone := func(s *Scene) { sees(FateExpired, 2)(&s.View) }
 	return []telling{
 		{"not before", scene(txn(PhaseWaiting, later), head),
-			"First in its queue; it is not to be dispatched before 2026-11-20T10:05:00Z.\nNOT_BEFORE 10:05, then BIND 10:05"},
+			"First in its queue; it was posted to start no earlier than 2026-11-20T10:05:00Z.\nNOT_BEFORE 10:05, then BIND 10:05"},
 		{"behind one that is not before", scene(txn(PhaseWaiting), behind(1, txn(PhaseWaiting, later))),
-			"Second in its queue; the one before (one) is not bound yet: it is not to be dispatched before " +
+			"Second in its queue; the one before (one) is not bound yet: it was posted to start no earlier than " +
 				"2026-11-20T10:05:00Z.\nQUEUE_HEAD, then BIND"},
 		{"paused until", scene(txn(PhaseWaiting), head,
 			func(s *Scene) { s.Paused, s.PausedUntil = "a break", now.Add(minutes(3)) }),

@@ -13,7 +13,7 @@ import (
 var update = flag.Bool("update", false, "rewrite what is drawn in the documentation")
 
 const (
-	document     = "../../docs/architecture.md"
+	document     = "../../docs/architecture/decisions.md"
 	diagramStart = "<!-- state diagram: written by go test ./sequencer/lifecycle -update -->\n"
 	diagramEnd   = "<!-- end of state diagram -->\n"
 )

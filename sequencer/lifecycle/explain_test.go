@@ -144,23 +144,23 @@ func waitingTold() []telling {
 			"First in its queue; the worker has not yet answered the callback of the one before (one).\n" +
 				"CALLBACK 10:02, then BIND 10:02"},
 		{"held for one before", scene(waits(), func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
-			"First in its queue; the queue is left alone for a while, for one of it could not be dispatched; resuming the " +
-				"queue has it tried at once.\nHELD 10:02, then BIND 10:02"},
+			"First in its queue; the queue is tried again later, because one of it could not be dispatched; resume the " +
+				"queue to try at once.\nHELD 10:02, then BIND 10:02"},
 		{"held", scene(txn(PhaseWaiting, wrong(CodeUnavailable), deferrals(1)),
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
-			"First in its queue; its worker was away or busy (because); the queue is left alone for a while.\n" +
+			"First in its queue; its worker was away or busy (because); the queue is tried again later.\n" +
 				"WORKER 10:02, then BIND 10:02"},
 		{"held, beside others at work", scene(txn(PhaseWaiting, wrong(CodeUnavailable), deferrals(1)), pool(rested, busy, drained),
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
-			"First in its queue; its worker was away or busy (because); the queue is left alone for a while. " +
+			"First in its queue; its worker was away or busy (because); the queue is tried again later. " +
 				"2 of 3 senders are out of use; other queues go on with the rest.\nWORKER 10:02, then BIND 10:02"},
 		{"held, and nobody is at work", scene(txn(PhaseWaiting, wrong(CodeUnavailable), deferrals(1)), pool(rested),
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
-			"First in its queue; its worker was away or busy (because); the queue is left alone for a while. " +
+			"First in its queue; its worker was away or busy (because); the queue is tried again later. " +
 				"All senders are out of use, so other queues wait, too.\nWORKER 10:02, then BIND 10:02"},
 		{"held, told to a key with prefixes", scene(txn(PhaseWaiting, wrong(CodeUnavailable), deferrals(1)), pool(rested), limited,
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
-			"First in its queue; its worker was away or busy (because); the queue is left alone for a while.\n" +
+			"First in its queue; its worker was away or busy (because); the queue is tried again later.\n" +
 				"WORKER 10:02, then BIND 10:02"},
 		{"free, and nobody binds it", scene(waits(), head, pool(Candidate{AccountID: "B62f"}), func(s *Scene) { s.Ready = now.Add(-time.Hour) }),
 			"First in its queue; a sender is free, and no process has bound it since 2026-11-20T09:00:00Z; if that stays so, see that " +
@@ -703,7 +703,7 @@ func trainTold() []telling {
 		{"one at a time", next(1, member(8, FatePooled)),
 			"Third in its queue; the first (one) waits for a block.\nQUEUE_HEAD, then BIND"},
 		{"as many as may be", next(2, member(8, FatePooled), with(ahead(named("three", member(9, FatePooled))))),
-			"Next of its queue; as many as may be (2) are in flight and in no block.\nBEHIND, then BIND"},
+			"Next of its queue; 2 of it are pending, and no more may be at once.\nBEHIND, then BIND"},
 		{"alone", next(2, member(8, FatePooled), func(s *Scene) { s.Barrier = "it or the one before it (two) goes alone" }),
 			"Next of its queue; it waits for all in flight, because it or the one before it (two) goes alone.\nBARRIER, then BIND"},
 		{"nothing joins what broke", next(2, member(8, FateFailed)),
@@ -716,9 +716,9 @@ func trainTold() []telling {
 			pool(Candidate{AccountID: payer, Queue: "q", Reason: Draining})),
 			"Next of its queue; the sender of those in flight is out of use, and nothing joins them.\nHELD, then BIND"},
 		{"held amid", next(2, member(8, FatePooled), func(s *Scene) { s.Place.Hold = now.Add(minutes(2)) }),
-			"Next of its queue; the queue is left alone for a while, and nothing joins those in flight.\nHELD 10:02, then BIND"},
+			"Next of its queue; the queue is tried again later, and until then nothing joins those in flight.\nHELD 10:02, then BIND"},
 		{"not yet, amid", next(2, member(8, FatePooled), func(s *Scene) { s.Txn.NotBefore = now.Add(minutes(2)) }),
-			"It is not to be dispatched before 2026-11-20T10:02:00Z.\nNOT_BEFORE 10:02, then BIND 10:02"},
+			"It was posted to start no earlier than 2026-11-20T10:02:00Z.\nNOT_BEFORE 10:02, then BIND 10:02"},
 		{"with its worker", scene(txn(PhaseDispatching, try(Planned)), with(after)),
 			"The worker of B62a is proving and signing attempt 1." + aheadOfIt +
 				"the first in no block is two.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},

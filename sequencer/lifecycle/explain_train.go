@@ -37,7 +37,7 @@ func (s *Scene) joining(d said) said {
 		}
 		return wait(WaitHeld, "the sender of those in flight is out of use, and nothing joins them.%s", why)
 	case s.Place.Holder == "" && s.Place.Hold.After(s.Now):
-		held := wait(WaitHeld, "the queue is left alone for a while, and nothing joins those in flight.")
+		held := wait(WaitHeld, "the queue is tried again later, and until then nothing joins those in flight.")
 		held.wait.Until = s.Place.Hold
 		return held
 	case s.notBefore().After(s.Now):
@@ -48,7 +48,7 @@ func (s *Scene) joining(d said) said {
 	case s.Barrier != "":
 		return wait(WaitBarrier, "it waits for all in flight, because %s.", s.Barrier)
 	case around.waiting >= s.Width:
-		return wait(WaitBehind, "as many as may be (%d) are in flight and in no block.", s.Width)
+		return wait(WaitBehind, "%d of it are pending, and no more may be at once.", s.Width)
 	}
 	when := "a node has taken the last of them (%s)"
 	if s.Train.Commuting {

@@ -61,7 +61,7 @@ func (s *Scene) unbound() said {
 		}
 		return d
 	case s.notBefore().After(s.Now):
-		return said{"It is not to be dispatched before " + stamp(s.notBefore()) + ".",
+		return said{"It was posted to start no earlier than " + stamp(s.notBefore()) + ".",
 			Wait{Code: WaitNotBefore, Until: s.notBefore()}, Next{Action: StepBind, At: s.notBefore()}}
 	case s.Place.Holder != "":
 		return said{"The worker has not yet answered the callback of the one before (" + s.Place.Holder + ").",
@@ -93,14 +93,14 @@ func (s *Scene) leftAlone() said {
 	next := Next{Action: StepBind, At: s.Place.Hold}
 	switch e := s.Txn.Error; {
 	case s.Txn.Deferred == 0:
-		return said{"The queue is left alone for a while, for one of it could not be dispatched; resuming the queue has it " +
-			"tried at once.", Wait{Code: WaitHeld, Until: s.Place.Hold, Detail: "the end of the hold"}, next}
+		return said{"The queue is tried again later, because one of it could not be dispatched; resume the queue to try at once.",
+			Wait{Code: WaitHeld, Until: s.Place.Hold, Detail: "the end of the hold"}, next}
 	case e != nil && e.Code == CodeFeeLimit:
 		return said{"It would cost too much today" + because(e) + "; the queue waits for the next day.",
 			Wait{Code: WaitBudget, Until: s.Place.Hold, Detail: "a budget of fees"}, next}
 	}
 	who, code := s.whoWasAway()
-	return said{who + " was away or busy" + because(s.Txn.Error) + "; the queue is left alone for a while." + s.besides(),
+	return said{who + " was away or busy" + because(s.Txn.Error) + "; the queue is tried again later." + s.besides(),
 		Wait{Code: code, Until: s.Place.Hold, Detail: "the end of the hold"}, next}
 }
 

@@ -4,7 +4,7 @@ import "time"
 
 // An Explanation says where a transaction stands and what happens next: in
 // words for a person, in codes for a program. The codes never change their
-// meaning; docs/operations.md lists them.
+// meaning; docs/reference.md lists them.
 type Explanation struct {
 	State    State
 	Since    time.Time // when its phase began

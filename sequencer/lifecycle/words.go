@@ -29,8 +29,11 @@ func because(e *Error) string {
 	if e == nil {
 		return ""
 	}
-	return " (" + short(cmp.Or(e.Message, e.Code)) + ")"
+	return " (" + e.Words() + ")"
 }
+
+// Words are what went wrong, on one line of bounded length.
+func (e *Error) Words() string { return short(cmp.Or(e.Message, e.Code)) }
 
 // short bounds what workers and nodes have to say, on one line.
 func short(text string) string {

@@ -229,7 +229,7 @@ export class Sequencer {
     return read(await this.api.POST('/api/v1/queues/{name}/resume', { params: path({ name }), parseAs: 'text' }));
   }
 
-  /** How many of a queue may be in flight and in no block, from 1 to 24; null for as many as the service is configured with. */
+  /** How many transactions of a queue may be pending at once, from 1 to 24; null for as many as the service is configured with. */
   async widenQueue(name: string, width: number | null): Promise<Queue> {
     const body = { width };
     return read(await this.api.POST('/api/v1/queues/{name}/width', { params: path({ name }), body, parseAs: 'text' }));

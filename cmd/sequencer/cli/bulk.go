@@ -44,11 +44,11 @@ func newTxnRetryCommand(a *command.App, types cobra.CompletionFunc) *cobra.Comma
 			return s.RetryAll(ctx, f, dry)
 		},
 	}, &cobra.Command{
-		Short: "Give FAILED or UNRESOLVED transactions fresh retries",
-		Long: `Gives FAILED or UNRESOLVED transactions fresh retries, at their old places in
-their queues: the one named, or all that the flags choose. These are counted
-first, and done only after a yes. Nothing is retried of which an attempt might
-still land.`,
+		Short: "Try FAILED or UNRESOLVED transactions again",
+		Long: `Tries FAILED or UNRESOLVED transactions again, with fresh retries and at their
+old places in their queues: the one you name, or all that the flags choose. You are
+told how many these are, and asked. A transaction is not retried while one of its
+attempts might still land.`,
 		Example: command.Examples("txn retry vote-7", "txn retry --state FAILED --type SEND_CLAIM_VOTE", "txn retry --queue claim-1 --yes"),
 	})
 }
@@ -60,7 +60,7 @@ func newTxnCancelCommand(a *command.App, types cobra.CompletionFunc) *cobra.Comm
 			if t.State == client.Failed {
 				return "is cancelled"
 			}
-			return "gets no further attempt; one that is on its way may still land"
+			return "will not be tried again; what was sent already may still land"
 		},
 		one: func(s *session, ctx context.Context, uid string) (*client.Transaction, error) {
 			return s.Cancel(ctx, uid)
@@ -69,11 +69,11 @@ func newTxnCancelCommand(a *command.App, types cobra.CompletionFunc) *cobra.Comm
 			return s.CancelAll(ctx, f, dry)
 		},
 	}, &cobra.Command{
-		Short: "Make no further attempt of transactions",
-		Long: `Makes no further attempt of the transaction named, or of all that the flags
-choose and that are not final. These are counted first, and done only after a yes.
-An attempt that is on its way may still land, and then its transaction is DONE.
-What waits behind may start meanwhile: pause the queue first if it must not.`,
+		Short: "Cancel transactions",
+		Long: `Stops trying the transaction you name, or all that the flags choose and that are
+not over. You are told how many these are, and asked. What was sent already may still
+land; then its transaction is DONE. The next of the queue may start meanwhile: pause
+the queue first if it must not.`,
 		Example: command.Examples("txn cancel vote-7", "txn cancel --queue claim-1 --state WAITING", "txn cancel --type SEND_CLAIM_VOTE --yes --json"),
 	})
 }

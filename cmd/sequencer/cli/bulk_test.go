@@ -48,9 +48,9 @@ func TestBulkCommands(t *testing.T) {
 			outcome{Stdout: "0 match\n", Asked: []string{counted}}},
 		{"fails on the way", []string{"cancel", "--yes"}, "", []fakeAnswer{first, away}, outcome{
 			Code: 6, Stdout: "10 match  9 done  1 refused  NOT_CANCELLABLE 1\n",
-			Stderr: "sequencer: away (STORE_UNAVAILABLE HTTP 503)\n", Asked: []string{done, more},
+			Stderr: "sequencer: away (STORE_UNAVAILABLE HTTP 503)\n  → docs/codes.md#http-problems says what STORE_UNAVAILABLE means\n", Asked: []string{done, more},
 		}},
-		{"fails at once", []string{"cancel", "--yes"}, "", []fakeAnswer{away}, outcome{Code: 6, Stderr: "sequencer: away (STORE_UNAVAILABLE HTTP 503)\n", Asked: []string{done}}},
+		{"fails at once", []string{"cancel", "--yes"}, "", []fakeAnswer{away}, outcome{Code: 6, Stderr: "sequencer: away (STORE_UNAVAILABLE HTTP 503)\n  → docs/codes.md#http-problems says what STORE_UNAVAILABLE means\n", Asked: []string{done}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -188,7 +188,7 @@ nothing was spent in the last seven days
 		{
 			"post refused", "post --queue q --type T --uid u1 --data {}", "",
 			map[string][]fakeAnswer{"POST /transactions": {{422, `{"type":"about:blank","title":"Invalid data","detail":"the data is not what T wants","status":422,"code":"INVALID_DATA","errors":[{"field":"data.vote","message":"must be 1, -1 or 0"},{"field":"data.index","message":"is\u001b[2J missing"}]}`}}},
-			outcome{Code: 5, Stderr: "sequencer: the data is not what T wants (INVALID_DATA HTTP 422)\n  data.vote: must be 1, -1 or 0\n  data.index: is?[2J missing\n", Asked: []string{`POST /transactions {"queue":"q","type":"T","uid":"u1","data":{}}`}},
+			outcome{Code: 5, Stderr: "sequencer: the data is not what T wants (INVALID_DATA HTTP 422)\n  data.vote: must be 1, -1 or 0\n  data.index: is?[2J missing\n  → docs/codes.md#http-problems says what INVALID_DATA means\n", Asked: []string{`POST /transactions {"queue":"q","type":"T","uid":"u1","data":{}}`}},
 		},
 		{
 			"post conflict as json", "post --queue q --type T --uid u1 --data {} --json", "",
@@ -260,12 +260,12 @@ nothing was spent in the last seven days
 		{"grid of no ledger", "grid --db x", "", nil, outcome{Code: 2, Stderr: "sequencer: --ledger or --services has to name a ledger of the service's SEQUENCER_LEDGERS\nSee 'sequencer grid --help'.\n"}},
 		{"grid of a service alone", "grid --db x --services a", "", nil, outcome{Code: 2, Stderr: "sequencer: --services wants service-id=ledger,…, such as vzrQS-rvwf4::a001=orders\nSee 'sequencer grid --help'.\n"}},
 		{"grid without time", "grid --db x --ledger saw --claim 1ms", "", nil, outcome{Code: 2, Stderr: "sequencer: --every wants more than 0, --claim at least 1s, --claim-limit at least 1\nSee 'sequencer grid --help'.\n"}},
-		{"txn absent", "txn show a/b", "", nil, outcome{Code: 3, Stderr: "sequencer: there is nothing here (NOT_FOUND HTTP 404)\n", Asked: []string{"GET /transactions/a%2Fb"}}},
+		{"txn absent", "txn show a/b", "", nil, outcome{Code: 3, Stderr: "sequencer: there is nothing here (NOT_FOUND HTTP 404)\n  → docs/codes.md#http-problems says what NOT_FOUND means\n", Asked: []string{"GET /transactions/a%2Fb"}}},
 		{"txn dots", "txn delete ..", "", nil, outcome{Code: 2, Stderr: "sequencer: \"..\" cannot be a name\nSee 'sequencer txn delete --help'.\n"}},
 		{
 			"txn wait failed", "txn wait u1 --for 1s --json", "",
 			map[string][]fakeAnswer{"GET /transactions/u1": ok(txn("FAILED"))},
-			outcome{Code: 1, Stdout: txn("FAILED") + "\n", Stderr: "sequencer: u1 ended FAILED: 502: gone\n", Asked: []string{"GET /transactions/u1?wait=" + "W"}},
+			outcome{Code: 1, Stdout: txn("FAILED") + "\n", Stderr: "sequencer: u1 ended FAILED: 502: gone\n  → docs/codes.md#errors-of-transactions says what its code means; 'sequencer txn explain' what comes next\n", Asked: []string{"GET /transactions/u1?wait=" + "W"}},
 		},
 		{
 			"txn wait over", "txn wait u1 --for 0s --json", "",
@@ -276,7 +276,7 @@ nothing was spent in the last seven days
 		{
 			"txn cancel", "txn cancel u1", "",
 			map[string][]fakeAnswer{"POST /transactions/u1/cancel": {{409, `{"code":"NOT_CANCELLABLE","title":"It is DONE"}`}}},
-			outcome{Code: 4, Stderr: "sequencer: It is DONE (NOT_CANCELLABLE HTTP 409)\n  → see 'sequencer txn show' for its state\n", Asked: []string{"POST /transactions/u1/cancel"}},
+			outcome{Code: 4, Stderr: "sequencer: It is DONE (NOT_CANCELLABLE HTTP 409)\n  → see 'sequencer txn show' for its state\n  → docs/codes.md#http-problems says what NOT_CANCELLABLE means\n", Asked: []string{"POST /transactions/u1/cancel"}},
 		},
 		{
 			"txn cancel, nothing open", "txn cancel u1", "", map[string][]fakeAnswer{"POST /transactions/u1/cancel": ok(txn("FAILED"))},
@@ -284,7 +284,7 @@ nothing was spent in the last seven days
 		},
 		{
 			"txn cancel, an attempt open", "txn cancel u1", "", map[string][]fakeAnswer{"POST /transactions/u1/cancel": {{202, txn("REVISION")}}},
-			outcome{Stdout: "u1 gets no further attempt; one that is on its way may still land\n", Asked: []string{"POST /transactions/u1/cancel"}},
+			outcome{Stdout: "u1 will not be tried again; what was sent already may still land\n", Asked: []string{"POST /transactions/u1/cancel"}},
 		},
 		{
 			"http to a TLS service", "txn cancel u1", "",
@@ -297,7 +297,7 @@ nothing was spent in the last seven days
 		{"txn delete", "txn delete u1", "", map[string][]fakeAnswer{"DELETE /transactions/u1": {{204, ""}}}, outcome{Stdout: "u1 is deleted\n", Asked: []string{"DELETE /transactions/u1"}}},
 		{
 			"txn resolve", "txn resolve u1 --outcome landed --hash 5Jx", "", map[string][]fakeAnswer{"POST /transactions/u1/resolve": ok("{}")},
-			outcome{Stdout: "u1 is settled as landed\n", Asked: []string{`POST /transactions/u1/resolve {"hash":"5Jx","outcome":"landed"}`}},
+			outcome{Stdout: "u1 is recorded as landed\n", Asked: []string{`POST /transactions/u1/resolve {"hash":"5Jx","outcome":"landed"}`}},
 		},
 		{"txn resolve wrong", "txn resolve u1", "", nil, outcome{Code: 2, Stderr: "sequencer: --outcome is landed or dead\nSee 'sequencer txn resolve --help'.\n"}},
 		{
@@ -312,11 +312,11 @@ nothing was spent in the last seven days
 		{"queue pause", "queue pause claim-1", "", map[string][]fakeAnswer{"POST /queues/claim-1/pause": ok("{}")}, outcome{Stdout: "claim-1 is paused\n", Asked: []string{"POST /queues/claim-1/pause"}}},
 		{
 			"queue width", "queue width claim-1 6", "", map[string][]fakeAnswer{"POST /queues/claim-1/width": ok(`{"width":6}`)},
-			outcome{Stdout: "claim-1 has up to 6 in flight\n", Asked: []string{`POST /queues/claim-1/width {"width":6}`}},
+			outcome{Stdout: "up to 6 of claim-1 may be pending at once\n", Asked: []string{`POST /queues/claim-1/width {"width":6}`}},
 		},
 		{
 			"queue width default", "queue width claim-1 default", "", map[string][]fakeAnswer{"POST /queues/claim-1/width": ok(`{"width":1}`)},
-			outcome{Stdout: "claim-1 has up to 1 in flight\n", Asked: []string{`POST /queues/claim-1/width {"width":null}`}},
+			outcome{Stdout: "up to 1 of claim-1 may be pending at once\n", Asked: []string{`POST /queues/claim-1/width {"width":null}`}},
 		},
 		{"queue width wrong", "queue width claim-1 six", "", nil, outcome{Code: 2, Stderr: "sequencer: the width of a queue is a number from 1 to 24, or default\nSee 'sequencer queue width --help'.\n"}},
 		{"queue resume json", "queue resume claim-1 --json", "", map[string][]fakeAnswer{"POST /queues/claim-1/resume": ok("{ }")}, outcome{Stdout: "{ }\n", Asked: []string{"POST /queues/claim-1/resume"}}},
@@ -332,9 +332,9 @@ nothing was spent in the last seven days
 			"sender add", "sender add " + keyA + " http://w:1", "", map[string][]fakeAnswer{"POST /senders": {{201, "{}"}}},
 			outcome{Stdout: keyA + " is registered\n", Asked: []string{`POST /senders {"accountId":"` + keyA + `","workerUrl":"http://w:1"}`}},
 		},
-		{"sender remove", "sender remove A", "", map[string][]fakeAnswer{"DELETE /senders/A": {{409, `{"code":"SENDER_BOUND"}`}}}, outcome{Code: 4, Stderr: "sequencer: refused (SENDER_BOUND HTTP 409)\n", Asked: []string{"DELETE /senders/A"}}},
-		{"sender drain", "sender drain A", "", map[string][]fakeAnswer{"POST /senders/A/drain": ok("{}")}, outcome{Stdout: "A is taken out of use\n", Asked: []string{"POST /senders/A/drain"}}},
-		{"sender drain a slot", "sender drain saw/1", "", map[string][]fakeAnswer{"POST /senders/saw%2F1/drain": ok("{}")}, outcome{Stdout: "saw/1 is taken out of use\n", Asked: []string{"POST /senders/saw%2F1/drain"}}},
+		{"sender remove", "sender remove A", "", map[string][]fakeAnswer{"DELETE /senders/A": {{409, `{"code":"SENDER_BOUND"}`}}}, outcome{Code: 4, Stderr: "sequencer: refused (SENDER_BOUND HTTP 409)\n  → docs/codes.md#http-problems says what SENDER_BOUND means\n", Asked: []string{"DELETE /senders/A"}}},
+		{"sender drain", "sender drain A", "", map[string][]fakeAnswer{"POST /senders/A/drain": ok("{}")}, outcome{Stdout: "A gets no new work\n", Asked: []string{"POST /senders/A/drain"}}},
+		{"sender drain a slot", "sender drain saw/1", "", map[string][]fakeAnswer{"POST /senders/saw%2F1/drain": ok("{}")}, outcome{Stdout: "saw/1 gets no new work\n", Asked: []string{"POST /senders/saw%2F1/drain"}}},
 		{"sender resume in vain", "sender resume S", "", map[string][]fakeAnswer{"POST /senders/S/resume": ok(`{"reason":"OUTCOME_UNKNOWN"}`)}, outcome{Stdout: "S stays out of use: OUTCOME_UNKNOWN\n", Asked: []string{"POST /senders/S/resume"}}},
 		{"sender resume a slot", "sender resume saw/1", "", map[string][]fakeAnswer{"POST /senders/saw%2F1/resume": ok("{}")}, outcome{Stdout: "saw/1 is back in use\n", Asked: []string{"POST /senders/saw%2F1/resume"}}},
 		{"sender remove a slot", "sender remove saw/1", "", map[string][]fakeAnswer{"DELETE /senders/saw%2F1": {{204, ""}}}, outcome{Stdout: "saw/1 is removed\n", Asked: []string{"DELETE /senders/saw%2F1"}}},
@@ -346,8 +346,8 @@ nothing was spent in the last seven days
 			"sender list of slots", "sender list", "", map[string][]fakeAnswer{"GET /senders": ok(`{"items":[` + slot + `],"nextCursor":null}`)},
 			outcome{Stdout: "ACCOUNT  STATE    QUEUE   NONCE  BALANCE  REASON  UNTIL  WORKER\nsaw/1    BLOCKED  orders                                 http://10.0.0.8:8008\n", Asked: []string{"GET /senders"}},
 		},
-		{"sender resume forbidden", "sender resume A", "", map[string][]fakeAnswer{"POST /senders/A/resume": {{403, `{"code":"FORBIDDEN","title":"No"}`}}}, outcome{Code: 5, Stderr: "sequencer: No (FORBIDDEN HTTP 403)\n  → this key's scope does not allow it\n", Asked: []string{"POST /senders/A/resume"}}},
-		{"store down", "queue list", "", map[string][]fakeAnswer{"GET /queues": {{503, `{"code":"STORE_UNAVAILABLE","title":"Redis is away"}`}}}, outcome{Code: 6, Stderr: "sequencer: Redis is away (STORE_UNAVAILABLE HTTP 503)\n", Asked: []string{"GET /queues"}}},
+		{"sender resume forbidden", "sender resume A", "", map[string][]fakeAnswer{"POST /senders/A/resume": {{403, `{"code":"FORBIDDEN","title":"No"}`}}}, outcome{Code: 5, Stderr: "sequencer: No (FORBIDDEN HTTP 403)\n  → this key's scope does not allow it\n  → docs/codes.md#http-problems says what FORBIDDEN means\n", Asked: []string{"POST /senders/A/resume"}}},
+		{"store down", "queue list", "", map[string][]fakeAnswer{"GET /queues": {{503, `{"code":"STORE_UNAVAILABLE","title":"Redis is away"}`}}}, outcome{Code: 6, Stderr: "sequencer: Redis is away (STORE_UNAVAILABLE HTTP 503)\n  → docs/codes.md#http-problems says what STORE_UNAVAILABLE means\n", Asked: []string{"GET /queues"}}},
 		{"proxy in between", "queue list --json", "", map[string][]fakeAnswer{"GET /queues": {{502, "<html>"}}}, outcome{Code: 6, Stderr: "sequencer: Bad Gateway (HTTP 502)\n", Asked: []string{"GET /queues"}}},
 		{"redirect", "queue list", "", map[string][]fakeAnswer{"GET /queues": {{302, ""}}}, outcome{Code: 1, Stderr: "sequencer: Found (HTTP 302)\n", Asked: []string{"GET /queues"}}},
 		{"not a sequencer", "queue list", "", map[string][]fakeAnswer{"GET /queues": ok("hello")}, outcome{Code: 1, Stderr: "sequencer: the answer is not what a sequencer says: invalid character 'h' looking for beginning of value\n", Asked: []string{"GET /queues"}}},

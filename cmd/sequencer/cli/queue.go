@@ -78,7 +78,7 @@ func newQueueCommand(a *command.App) *cobra.Command {
 		}
 		return s.PauseAll(ctx, f.QueueFilter, reason, at, dry)
 	}
-	halt := newQueueActCommand(a, pauses, "Start nothing more of a queue; what runs is finished", "is paused",
+	halt := newQueueActCommand(a, pauses, "Pause a queue: what runs is finished, nothing more is started", "is paused",
 		func(s *session, ctx context.Context, name string) (*client.Queue, error) {
 			at, err := momentOf("until", until)
 			if err != nil {
@@ -95,7 +95,7 @@ func newQueueCommand(a *command.App) *cobra.Command {
 		all: func(s *session, ctx context.Context, f client.Filter, dry bool) iter.Seq2[*client.Bulk, error] {
 			return s.ResumeAll(ctx, f.QueueFilter, dry)
 		},
-	}, "Let a paused queue go on", "goes on",
+	}, "Resume a paused queue", "goes on",
 		func(s *session, ctx context.Context, name string) (*client.Queue, error) {
 			return s.ResumeQueue(ctx, name)
 		})
@@ -113,7 +113,7 @@ const asConfigured = "default"
 
 func newQueueWidthCommand(a *command.App) *cobra.Command {
 	cmd := clientCommand(a, &cobra.Command{
-		Use: "width QUEUE N|" + asConfigured, Short: "Set how many of a queue may be in flight and in no block", Args: cobra.ExactArgs(2),
+		Use: "width QUEUE N|" + asConfigured, Short: "Set how many transactions of a queue may be pending at once", Args: cobra.ExactArgs(2),
 	}, func(cmd *cobra.Command, s *session, args []string) error {
 		width, err := strconv.Atoi(args[1])
 		switch {
@@ -126,7 +126,7 @@ func newQueueWidthCommand(a *command.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return s.answer(q.Raw, fmt.Sprintf("%s has up to %d in flight", terminal.Clean(args[0]), q.Width))
+		return s.answer(q.Raw, fmt.Sprintf("up to %d of %s may be pending at once", q.Width, terminal.Clean(args[0])))
 	})
 	cmd.Example = command.Examples("queue width claim-1 6", "queue width claim-1 "+asConfigured)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -62,8 +62,8 @@ func newSenderCommand(a *command.App) *cobra.Command {
 			}
 			return s.answer(nil, terminal.Clean(args[0])+" is removed")
 		})
-	drain := newSenderActCommand(a, "drain", "Take a sender out of use; its transaction is finished",
-		func(*client.Sender) string { return "is taken out of use" },
+	drain := newSenderActCommand(a, "drain", "Take a sender out of use once its transaction is over",
+		func(*client.Sender) string { return "gets no new work" },
 		func(s *session, ctx context.Context, account string) (*client.Sender, error) {
 			return s.DrainSender(ctx, account)
 		})

@@ -91,11 +91,12 @@ func checkAddress(text string) error {
 type toldError struct {
 	error
 	advice string
+	page   string // where its code is explained
 	raw    []byte // the service's answer, where that is to be printed
 }
 
 func (e *toldError) Error() string {
-	return e.error.Error() + terminal.Prefixed("\n  → ", e.advice)
+	return e.error.Error() + terminal.Prefixed("\n  → ", e.advice) + terminal.Prefixed("\n  → ", e.page)
 }
 
 func (e *toldError) Unwrap() error { return e.error }
@@ -118,6 +119,9 @@ func (s *session) told(err error) error {
 	t := &toldError{error: err, advice: advice(e.Code)}
 	if e.Code == "" && e.Status == http.StatusBadRequest && bytes.Contains(e.Raw, []byte("HTTPS")) {
 		t.advice = "the service speaks TLS: does --url or SEQUENCER_URL begin with https://?"
+	}
+	if e.Code != "" {
+		t.page = "docs/codes.md#http-problems says what " + string(e.Code) + " means"
 	}
 	if s.asJSON && e.Code != "" {
 		t.raw = e.Raw

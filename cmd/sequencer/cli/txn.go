@@ -80,8 +80,8 @@ func newTxnShowCommand(a *command.App) *cobra.Command {
 
 func newTxnExplainCommand(a *command.App) *cobra.Command {
 	return clientCommand(a, &cobra.Command{
-		Use: "explain UID", Short: "Say what a transaction waits for and what happens next",
-		Long: "Says what a transaction waits for and what happens next. The codes are in docs/operations.md.", Args: cobra.ExactArgs(1),
+		Use: "explain UID", Short: "Say why a transaction does not move, and what comes next",
+		Long: "Says what a transaction waits for and what happens next. The codes are in docs/reference.md.", Args: cobra.ExactArgs(1),
 	}, func(cmd *cobra.Command, s *session, args []string) error { return s.explain(cmd.Context(), args[0]) })
 }
 
@@ -192,7 +192,7 @@ func compact(raw json.RawMessage) string {
 func newTxnWaitCommand(a *command.App) *cobra.Command {
 	wait := 10 * time.Minute
 	cmd := clientCommand(a, &cobra.Command{
-		Use: "wait UID", Short: "Wait until a transaction is final",
+		Use: "wait UID", Short: "Wait until a transaction is over",
 		Long:    "Waits until the transaction is final and shows it. Ends with 0 for DONE, with 1 for FAILED or UNRESOLVED, with 7 when the wait is over before.",
 		Example: command.Examples("txn wait vote-7 --for 1h"),
 		Args:    cobra.ExactArgs(1),
@@ -220,7 +220,8 @@ func (s *session) waitFinal(ctx context.Context, uid string, wait time.Duration)
 	case client.Done:
 		return nil
 	case client.Failed, client.Unresolved:
-		return command.ExitWith(command.ExitFailure, t.UID+" ended "+string(t.State)+terminal.Prefixed(": ", t.Error.String()))
+		return command.ExitWith(command.ExitFailure, t.UID+" ended "+string(t.State)+terminal.Prefixed(": ", t.Error.String())+
+			"\n  → docs/codes.md#errors-of-transactions says what its code means; 'sequencer txn explain' what comes next")
 	}
 	return command.ExitWith(command.ExitNotFinal, t.UID+" is still "+string(t.State))
 }
@@ -228,7 +229,7 @@ func (s *session) waitFinal(ctx context.Context, uid string, wait time.Duration)
 func newTxnResolveCommand(a *command.App) *cobra.Command {
 	var outcome, hash string
 	cmd := clientCommand(a, &cobra.Command{
-		Use: "resolve UID", Short: "Settle an attempt whose outcome only a person can know",
+		Use: "resolve UID", Short: "Say what became of a transaction that the service cannot follow",
 		Example: command.Examples("txn resolve vote-7 --outcome landed --hash 5Ju…", "txn resolve vote-7 --outcome dead"),
 		Args:    cobra.ExactArgs(1),
 	}, func(cmd *cobra.Command, s *session, args []string) error {
@@ -239,7 +240,7 @@ func newTxnResolveCommand(a *command.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return s.answer(t.Raw, terminal.Clean(args[0])+" is settled as "+outcome)
+		return s.answer(t.Raw, terminal.Clean(args[0])+" is recorded as "+outcome)
 	})
 	cmd.Flags().StringVar(&outcome, "outcome", "", "landed or dead")
 	cmd.Flags().StringVar(&hash, "hash", "", "hash of the transaction that landed")
@@ -248,7 +249,7 @@ func newTxnResolveCommand(a *command.App) *cobra.Command {
 }
 
 func newTxnDeleteCommand(a *command.App) *cobra.Command {
-	return clientCommand(a, &cobra.Command{Use: "delete UID", Short: "Forget a transaction that is final", Args: cobra.ExactArgs(1)},
+	return clientCommand(a, &cobra.Command{Use: "delete UID", Short: "Delete a transaction that is over", Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			if err := s.Delete(cmd.Context(), args[0]); err != nil {
 				return err

@@ -52,7 +52,7 @@ func newWebhookCommand(a *command.App) *cobra.Command {
 				return s.DisableWebhook(ctx, id)
 			}),
 		clientCommand(a, &cobra.Command{
-			Use: "remove ID", Short: "Forget an endpoint and what is parked of it", Args: cobra.ExactArgs(1),
+			Use: "remove ID", Short: "Remove an endpoint and the events that wait for it", Args: cobra.ExactArgs(1),
 		},
 			func(cmd *cobra.Command, s *session, args []string) error {
 				if err := s.RemoveWebhook(cmd.Context(), args[0]); err != nil {
@@ -151,7 +151,7 @@ func webhookDeliveries(a *command.App) *cobra.Command {
 func webhookParked(a *command.App) *cobra.Command {
 	var l listing
 	cmd := clientCommand(a, &cobra.Command{
-		Use: "parked ID", Short: "List what waits for another try", Args: cobra.ExactArgs(1),
+		Use: "parked ID", Short: "List the events that will be tried again", Args: cobra.ExactArgs(1),
 	},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			return list(s, &l, heads("LANE", "EVENTS", "FIRST", "AT", "TRIES", "NEXT AT"),
@@ -204,14 +204,14 @@ func webhookRotate(a *command.App) *cobra.Command {
 func webhookReplay(a *command.App) *cobra.Command {
 	after := ""
 	cmd := clientCommand(a, &cobra.Command{
-		Use: "replay ID", Short: "Try at once what is parked", Args: cobra.ExactArgs(1),
+		Use: "replay ID", Short: "Deliver now what waits for another try", Args: cobra.ExactArgs(1),
 	},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			w, err := s.ReplayWebhook(cmd.Context(), args[0], after)
 			if err != nil {
 				return err
 			}
-			return s.answer(w.Raw, terminal.Clean(args[0])+" gets it once more")
+			return s.answer(w.Raw, terminal.Clean(args[0])+" is sent what waited for it")
 		})
 	cmd.Flags().StringVar(&after, "after", "", "id of an event: deliver all events behind it once more instead")
 	return cmd
@@ -220,7 +220,7 @@ func webhookReplay(a *command.App) *cobra.Command {
 func webhookDiscard(a *command.App) *cobra.Command {
 	everything := false
 	cmd := clientCommand(a, &cobra.Command{
-		Use: "discard ID [LANE]", Short: "Forget what is parked in a lane", Args: cobra.RangeArgs(1, 2),
+		Use: "discard ID [LANE]", Short: "Drop the events that wait in a lane", Args: cobra.RangeArgs(1, 2),
 		Example: command.Examples("webhook discard billing t:vote-17"),
 	}, func(cmd *cobra.Command, s *session, args []string) error {
 		lane := ""
@@ -233,7 +233,7 @@ func webhookDiscard(a *command.App) *cobra.Command {
 		if err := s.DiscardParked(cmd.Context(), args[0], lane); err != nil {
 			return err
 		}
-		return s.answer(nil, "what was parked is forgotten")
+		return s.answer(nil, "the events that waited are dropped")
 	})
 	cmd.Flags().BoolVar(&everything, "all", false, "in all lanes")
 	return cmd

@@ -46,7 +46,7 @@ func TestWebhookCommands(t *testing.T) {
 		},
 		{
 			"webhook replay a --after 1-5", map[string][]fakeAnswer{"POST /webhooks/a/replay": ok(`{}`)},
-			outcome{Stdout: "a gets it once more\n", Asked: []string{`POST /webhooks/a/replay {"after":"1-5"}`}},
+			outcome{Stdout: "a is sent what waited for it\n", Asked: []string{`POST /webhooks/a/replay {"after":"1-5"}`}},
 		},
 		{
 			"webhook deliveries a --limit 3", map[string][]fakeAnswer{"GET /webhooks/a/deliveries": ok(`{"items":[{"event":"1-5","at":null,"try":1,"delivered":false,"status":500,"tookMs":3}],"nextCursor":null}`)},
@@ -56,15 +56,15 @@ func TestWebhookCommands(t *testing.T) {
 			"webhook parked a", map[string][]fakeAnswer{"GET /webhooks/a/parked": ok(`{"items":[{"lane":"t:u","events":2,"first":"1-5","at":null,"tries":10,"nextAt":null}],"nextCursor":null}`)},
 			outcome{Stdout: "LANE  EVENTS  FIRST  AT  TRIES  NEXT AT\nt:u   2       1-5        10     on replay\n", Asked: []string{"GET /webhooks/a/parked"}},
 		},
-		{"webhook discard a t:u", map[string][]fakeAnswer{"DELETE /webhooks/a/parked": {{204, ""}}}, outcome{Stdout: "what was parked is forgotten\n", Asked: []string{"DELETE /webhooks/a/parked?lane=t%3Au"}}},
-		{"webhook discard a --all", map[string][]fakeAnswer{"DELETE /webhooks/a/parked": {{204, ""}}}, outcome{Stdout: "what was parked is forgotten\n", Asked: []string{"DELETE /webhooks/a/parked"}}},
+		{"webhook discard a t:u", map[string][]fakeAnswer{"DELETE /webhooks/a/parked": {{204, ""}}}, outcome{Stdout: "the events that waited are dropped\n", Asked: []string{"DELETE /webhooks/a/parked?lane=t%3Au"}}},
+		{"webhook discard a --all", map[string][]fakeAnswer{"DELETE /webhooks/a/parked": {{204, ""}}}, outcome{Stdout: "the events that waited are dropped\n", Asked: []string{"DELETE /webhooks/a/parked"}}},
 		{"webhook discard a", nil, outcome{Code: 2, Stderr: "sequencer: name a lane as 'webhook parked' lists it, or give --all\nSee 'sequencer webhook discard --help'.\n"}},
 		{"webhook disable a", map[string][]fakeAnswer{"POST /webhooks/a/disable": ok("{}")}, outcome{Stdout: "a is told nothing\n", Asked: []string{"POST /webhooks/a/disable"}}},
 		{"webhook enable a", map[string][]fakeAnswer{"POST /webhooks/a/enable": ok("{}")}, outcome{Stdout: "a is told again\n", Asked: []string{"POST /webhooks/a/enable"}}},
 		{"webhook remove a", map[string][]fakeAnswer{"DELETE /webhooks/a": {{204, ""}}}, outcome{Stdout: "a is removed\n", Asked: []string{"DELETE /webhooks/a"}}},
 		{
 			"webhook remove b", map[string][]fakeAnswer{"DELETE /webhooks/b": {{409, `{"code":"WEBHOOK_CONFIGURED","title":"It is in a file"}`}}},
-			outcome{Code: 4, Stderr: "sequencer: It is in a file (WEBHOOK_CONFIGURED HTTP 409)\n", Asked: []string{"DELETE /webhooks/b"}},
+			outcome{Code: 4, Stderr: "sequencer: It is in a file (WEBHOOK_CONFIGURED HTTP 409)\n  → docs/codes.md#http-problems says what WEBHOOK_CONFIGURED means\n", Asked: []string{"DELETE /webhooks/b"}},
 		},
 	} {
 		t.Run(tc.args, func(t *testing.T) {

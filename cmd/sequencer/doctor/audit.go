@@ -97,7 +97,7 @@ func runAudit(ctx context.Context, a *command.App, asJSON bool) error {
 		return err
 	}
 	if len(found) > 0 {
-		return command.ExitWith(command.ExitFailure, fmt.Sprintf("%d finding(s), see docs/operations.md", len(found)))
+		return command.ExitWith(command.ExitFailure, fmt.Sprintf("%d finding(s), see docs/reference.md", len(found)))
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func (d *doctor) chain(ctx context.Context) *chainLook {
 	case !look.seen.Quorum:
 		d.problem("NO_QUORUM", "SEQUENCER_MINA_URL", quorum+": nothing is bound, and nothing ends", "put the nodes right, or name more of them")
 	case len(nodes) == 1:
-		d.warn("ONE_NODE", nodes[0].Name(), "is the only node: what it says wrongly is believed", "name at least two, better three, in SEQUENCER_MINA_URL")
+		d.warn("ONE_NODE", nodes[0].Name(), "is the only node: what it says wrongly is believed", "name three in SEQUENCER_MINA_URL; of two, one that is away stops everything")
 	default:
 		d.ok("QUORUM", "SEQUENCER_MINA_URL", quorum)
 	}

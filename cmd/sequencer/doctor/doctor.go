@@ -52,7 +52,7 @@ workers by itself, and works whether or not a service is running. It changes
 nothing but one key that Redis forgets within a minute.
 
 Ends with 0 if there is no problem, with 1 if there is, with --strict also for a
-warning. The checks are listed in docs/operations.md.`,
+warning. The checks are listed in docs/reference.md.`,
 		Example: command.Examples("doctor", "doctor --json | jq '.findings[] | select(.level != \"ok\")'"),
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -53,6 +53,7 @@ func newClinic(t *testing.T, addr string) *clinic {
 		env: map[string]string{
 			"SEQUENCER_REDIS_URL": "redis://" + addr, "SEQUENCER_NAMESPACE": "clinic-" + fmt.Sprint(time.Now().UnixNano()),
 			"SEQUENCER_WORKER_TOKEN": workerToken, "SEQUENCER_API_KEYS": "ops:admin:0123456789abcdef",
+			"SEQUENCER_MINA_QUORUM": "2",
 		},
 	}
 }
@@ -90,6 +91,12 @@ func (c *clinic) start() {
 			c.env[name] = value
 		}
 	}
+}
+
+// oneNode names the first alone.
+func (c *clinic) oneNode() {
+	c.env["SEQUENCER_MINA_URL"], _, _ = strings.Cut(c.env["SEQUENCER_MINA_URL"], ",")
+	c.env["SEQUENCER_MINA_QUORUM"] = ""
 }
 
 func (c *clinic) serve(h http.Handler) string {
@@ -196,7 +203,9 @@ func TestDoctor(t *testing.T) {
 					pool.Stop(c.Context(), devnet.Key(2), 7, "somebody else signs"))
 			})
 		}, nil, []string{"problem WORKER_AWAY", "warning SENDER_OUT"}},
-		{"one node", nil, func(c *clinic) { c.env["SEQUENCER_MINA_URL"], _, _ = strings.Cut(c.env["SEQUENCER_MINA_URL"], ",") }, []string{"warning ONE_NODE"}},
+		{"one node", nil, (*clinic).oneNode, []string{"warning ONE_NODE"}},
+		{"two nodes, of which nobody has said how many must agree", func(c *clinic) { c.env["SEQUENCER_MINA_QUORUM"] = "" }, nil,
+			[]string{"warning SETTING"}},
 		{"a node is away", nil, func(c *clinic) { c.faults(devnet.Faults{Status: 503}) }, []string{"problem NODE_AWAY", "problem NO_QUORUM"}},
 		{"a node is not synced", nil, func(c *clinic) { c.faults(devnet.Faults{Sync: "BOOTSTRAP"}) }, []string{"problem NODE_NOT_SYNCED", "problem NO_QUORUM"}},
 		{"a node of another network", nil, func(c *clinic) { c.faults(devnet.Faults{NetworkID: "mainnet"}) }, []string{"problem NODE_NETWORK", "problem NO_QUORUM"}},
@@ -205,6 +214,7 @@ func TestDoctor(t *testing.T) {
 		{"a node of another schema", func(c *clinic) { c.lacks = "genesisStateTimestamp" }, nil,
 			[]string{"problem NODE_SCHEMA", "problem NO_QUORUM"}},
 		{"no other node", func(c *clinic) { c.lacks = "failureReason" }, func(c *clinic) {
+			c.env["SEQUENCER_MINA_QUORUM"] = ""
 			_, c.env["SEQUENCER_MINA_URL"], _ = strings.Cut(c.env["SEQUENCER_MINA_URL"], ",")
 		}, []string{"problem NODE_SCHEMA", "problem NO_QUORUM"}},
 		{"a node that cannot say what failed, beside enough others", func(c *clinic) {
@@ -426,7 +436,7 @@ func TestDoctorCommand(t *testing.T) {
 	if got.Code != command.ExitOK || !strings.Contains(got.Stdout, "✓ REDIS") || !strings.HasSuffix(got.Stdout, "\nnothing is wrong\n") || got.Stderr != "" {
 		t.Errorf("%+v", got)
 	}
-	c.env["SEQUENCER_MINA_URL"], _, _ = strings.Cut(c.env["SEQUENCER_MINA_URL"], ",")
+	c.oneNode()
 	if got = call(t.Context()); got.Code != command.ExitOK || !strings.Contains(got.Stdout, "! ONE_NODE") {
 		t.Errorf("%+v", got)
 	}
@@ -458,7 +468,7 @@ func TestDoctorCommand(t *testing.T) {
 // code.
 func TestDoctorDocumented(t *testing.T) {
 	t.Parallel()
-	docs, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operations.md"))
+	docs, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -471,7 +481,7 @@ func TestDoctorDocumented(t *testing.T) {
 			for _, rest := range strings.Split(string(code), call)[1:] {
 				check, _, _ := strings.Cut(rest, `"`)
 				if !strings.Contains(string(docs), "`"+check+"`") {
-					t.Errorf("docs/operations.md does not tell of %s", check)
+					t.Errorf("docs/reference.md does not tell of %s", check)
 				}
 			}
 		}

@@ -113,7 +113,7 @@ func (d *doctor) worker(ctx context.Context, workers *dispatcher.Client, s setti
 			"see that this is the worker's address; have it serve GET /health, so that one of the wrong account is found before it signs")
 	case !slices.Contains(health.Capabilities, "prove"):
 		d.warn("WORKER_LEGACY", s.AccountID, s.WorkerURL+" has no /prove: it sends by itself, so a lost answer may need a person",
-			"serve /prove there: docs/architecture.md says what it buys")
+			"serve /prove there: docs/architecture/workers.md says what it buys")
 	default:
 		d.ok("WORKER", s.AccountID, s.WorkerURL+" holds its key, proves and signs"+terminal.Prefixed(", o1js ", health.O1js))
 	}

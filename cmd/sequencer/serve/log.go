@@ -52,7 +52,7 @@ func origin(ctx context.Context) (attrs []slog.Attr) {
 }
 
 const (
-	// calmAfter warnings or errors with one message in calmTime are written; the
+	// calmAfter warnings or errors with one message and code in calmTime are written; the
 	// next one written after that time tells how many were not.
 	calmAfter = 10
 	calmTime  = time.Minute
@@ -74,7 +74,7 @@ func newCalmHandler(h slog.Handler) calmHandler {
 // Handle implements [slog.Handler].
 func (h calmHandler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
-		held, write := h.said.again(r.Message, cmp.Or(r.Time, time.Now()))
+		held, write := h.said.again(what(r), cmp.Or(r.Time, time.Now()))
 		if !write {
 			return nil
 		}
@@ -88,6 +88,19 @@ func (h calmHandler) Handle(ctx context.Context, r slog.Record) error {
 		r.AddAttrs(attrs...)
 	}
 	return h.Handler.Handle(ctx, r)
+}
+
+// what a line tells, of which repeats are counted: its message and, where it has one, its code, so
+// that a flood of one cause hides no other.
+func what(r slog.Record) string {
+	told := r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "code" {
+			told += " " + a.Value.String()
+		}
+		return a.Key != "code"
+	})
+	return told
 }
 
 // WithAttrs implements [slog.Handler].

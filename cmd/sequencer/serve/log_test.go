@@ -35,6 +35,7 @@ func TestRepeatedErrors(t *testing.T) {
 			one.Warn("cycle failed", "txn", i)
 			log.Info("transaction", "txn", i)
 			log.Debug("never")
+			log.Warn("transaction failed", "code", []string{"LOST", "EXPIRED"}[min(i, 1)])
 		}
 		log.Error("something else")
 		<-time.After(calmTime - time.Nanosecond)
@@ -54,7 +55,8 @@ func TestRepeatedErrors(t *testing.T) {
 				held = append(held, n)
 			}
 		}
-		if counts["cycle failed"] != calmAfter+2 || counts["transaction"] != 100 || counts["something else"] != 1 || len(counts) != 3 {
+		if counts["cycle failed"] != calmAfter+2 || counts["transaction"] != 100 || counts["something else"] != 1 ||
+			counts["transaction failed"] != 1+calmAfter || len(counts) != 4 {
 			t.Errorf("written: %v", counts)
 		}
 		if len(held) != 1 || held[0] != 200-calmAfter+1 {

@@ -308,16 +308,34 @@ func TestConfigWarnings(t *testing.T) {
 	_, warnings, err := read(t.Context(), map[string]string{
 		"SEQUENCER_REDIS_ULR": "x", "SEQUENCER_URL": "http://x", "SEQUENCER_SOMETHING_ELSE": "1", "SEQUENCER_API_KEYS": "ci:read:short",
 		"SEQUENCER_CONFIRMATIONS": "4", "SEQUENCER_SETTLE_DEPTH": "3", "SEQUENCER_BATCH_LIMIT": "512KiB",
+		"SEQUENCER_MINA_URL": "http://a,http://b",
 	}, known())
 	want := []string{
 		"the API key named ci is shorter than 16 characters",
 		"SEQUENCER_BODY_LIMIT is above SEQUENCER_BATCH_LIMIT: the largest transactions fit into no batch",
+		"SEQUENCER_MINA_URL names two nodes, and by default both must agree: while one is away or not synced, " +
+			"nothing is bound and nothing ends; name three, of which one may be away, or one, or set SEQUENCER_MINA_QUORUM",
 		"SEQUENCER_SETTLE_DEPTH is less than SEQUENCER_CONFIRMATIONS: at most one effect is promised against shallower reorgs than order is",
 		"SEQUENCER_REDIS_ULR is not a setting, did you mean SEQUENCER_REDIS_URL?",
 		"SEQUENCER_SOMETHING_ELSE is not a setting",
 	}
 	if diff := cmp.Diff(want, warnings); err != nil || diff != "" {
 		t.Error(err, diff)
+	}
+}
+
+// TestNodesToSpare: one node, three, and two of which somebody has said how many must agree,
+// are as they are meant.
+func TestNodesToSpare(t *testing.T) {
+	t.Parallel()
+	for _, env := range []map[string]string{
+		{"SEQUENCER_MINA_URL": "http://a"}, {"SEQUENCER_MINA_URL": "http://a,http://b,http://c"},
+		{"SEQUENCER_MINA_URL": "http://a,http://b", "SEQUENCER_MINA_QUORUM": "1"},
+		{"SEQUENCER_MINA_URL": "http://a,http://b", "SEQUENCER_MINA_QUORUM": "2"},
+	} {
+		if _, warnings, err := read(t.Context(), env, known()); err != nil || len(warnings) > 0 {
+			t.Errorf("%v: %v, warnings %q", env, err, warnings)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 type minaConfig struct {
 	URLs       urlList       `env:"SEQUENCER_MINA_URL" secret:"refused" shown:"required by serve, unless SEQUENCER_TYPES is SUBMIT_BATCH" wants:"http:// or https:// GraphQL addresses, comma-separated" means:"The Mina nodes"`
-	Quorum     int           `env:"SEQUENCER_MINA_QUORUM,default=0" shown:"a majority" min:"0" max:"64" wants:"a number from 1 to the number of nodes" means:"Synced nodes that must agree before a nonce is given up or a transaction ends"`
+	Quorum     int           `env:"SEQUENCER_MINA_QUORUM,default=0" shown:"a majority: one of one, two of two, two of three" min:"0" max:"64" wants:"a number from 1 to the number of nodes" means:"Synced nodes that must agree before a nonce is given up or a transaction ends"`
 	Timeout    time.Duration `env:"SEQUENCER_MINA_TIMEOUT,default=30s" min:"10ms" max:"10m" wants:"a duration from 10ms to 10m" means:"The longest one call to a node may take"`
 	ArchiveURL urlList       `env:"SEQUENCER_ARCHIVE_URL" secret:"refused" wants:"one http:// or https:// address" means:"An Archive-Node-API, asked for what the nodes no longer hold"`
 }
@@ -21,6 +21,10 @@ func (c minaConfig) check(r *report, types typesConfig) {
 	}
 	if n := len(c.URLs); n > 0 && c.Quorum > n {
 		r.bad("is more than the "+strconv.Itoa(n)+" node(s) of SEQUENCER_MINA_URL", "SEQUENCER_MINA_QUORUM", "SEQUENCER_MINA_URL")
+	}
+	if len(c.URLs) == 2 && c.Quorum == 0 {
+		r.odd("SEQUENCER_MINA_URL names two nodes, and by default both must agree: while one is away or not synced, " +
+			"nothing is bound and nothing ends; name three, of which one may be away, or one, or set SEQUENCER_MINA_QUORUM")
 	}
 	if len(c.ArchiveURL) > 1 {
 		r.bad("names more than one address", "SEQUENCER_ARCHIVE_URL")

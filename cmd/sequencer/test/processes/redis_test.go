@@ -22,7 +22,7 @@ import (
 // redisKilled: Redis is killed with -9 under load, again and again, and comes
 // back with what it had written to its file before it answered: all of it.
 // With everysec that is so as long as no flush is under way (see
-// docs/operations.md), so it is killed between two flushes then.
+// docs/redis.md), so it is killed between two flushes then.
 func redisKilled(appendfsync string) func(*testing.T, binaries) {
 	return func(t *testing.T, bin binaries) {
 		if appendfsync != "always" {
