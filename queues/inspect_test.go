@@ -78,7 +78,7 @@ func (f *fixture) dump() dump {
 				read[name] = p.HGetAll(f.ctx, k)
 			case "line", "page":
 				read[name] = p.LRange(f.ctx, k, 0, -1)
-			case "back", "past", "ready", "round", "bound", "st", "free", "own", "procs", "due", "queues", "pages", "senders",
+			case "back", "past", "ready", "round", "bound", "st", "free", "own", "procs", "due", "queues", "active", "oldest", "paused", "pages", "senders",
 				"landed", "spent":
 				read[name] = p.ZRangeWithScores(f.ctx, k, 0, -1)
 			case "market":
@@ -378,6 +378,13 @@ func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line [
 	put func(string, string, float64)) {
 	f.Helper()
 	put("queues", name, 0)
+	if q["paused"] != "" {
+		put("paused", name, 0)
+	}
+	if len(line) > 0 || run.uid != "" {
+		put("active", name, d.sets["active"][name])
+		put("oldest", name, d.sets["oldest"][name])
+	}
 	for _, phase := range []string{"waiting", "done", "failed", "unresolved"} {
 		if n, _ := strconv.Atoi(q[phase]); n != counts[phase] {
 			f.Errorf("queue %s counts %d %s, there are %d", name, n, phase, counts[phase])
@@ -407,9 +414,11 @@ func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line [
 	}
 	switch {
 	case ready:
+		since, _ := strconv.ParseFloat(q["since"], 64)
+		put("active", name, since)
+		put("oldest", name, line[0].seq)
 		as := line[0].typ
 		if seat := explorer.Seat(line[0].by); seat == 0 {
-			since, _ := strconv.ParseFloat(q["since"], 64)
 			put("ready:"+as, name, since)
 		} else {
 			put("round:"+as, q["since"]+" "+name, float64(seat))

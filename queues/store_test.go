@@ -146,6 +146,8 @@ func TestStore(t *testing.T) {
 		"ListTimes":           testListTimes,
 		"ListManyPassed":      testListManyPassed,
 		"Queues":              testQueues,
+		"ChosenQueues":        testChosenQueues,
+		"Relist":              testRelist,
 		"ErrorsByName":        testErrorsByName,
 		"Fees":                testFees,
 		"FeesOfWhom":          testFeesOfWhom,

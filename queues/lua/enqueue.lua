@@ -117,6 +117,7 @@ for i = 3, #ARGV, 7 do
       if q.run == '' and q.paused == '' and not holds(q) then
         if later(begins) then put('due', begins, 'q:' .. name) else ready(q, uid, typ, by) end
       end
+      if q.run == '' then list(q, seq) end
     end
   end
   answer[#answer + 1] = result

@@ -312,6 +312,7 @@ end
 local function halt(q, reason, till)
   q.paused, q.till = reason, till
   if reason == '' then atOnce(q) end
+  if reason ~= '' then put('paused', 0, q.name) else drop('paused', q.name) end
   if till ~= '' then put('due', till, 'p:' .. q.name) else drop('due', 'p:' .. q.name) end
 end
 
@@ -361,32 +362,32 @@ end
 -- damaged pauses a queue whose next transaction cannot be read.
 local function damaged(q, uid)
   if q.paused ~= '' then return nil end
-  q.paused = 'what is stored of ' .. uid .. ' cannot be read'
+  halt(q, 'what is stored of ' .. uid .. ' cannot be read', '')
   event('q', q.name, '', '', '', '', 'PAUSED')
   heed(q)
   return nil
 end
 
 -- head returns the transaction that is next in a queue, its type, not before when it may
--- be bound, and who posted it: those that
+-- be bound, who posted it, and its sequence: those that
 -- came back stand before those that never left the line. What was cancelled or
 -- deleted while it stood in the line is dropped when it gets to the front; after 500
 -- of them the rest is left to the next tick.
 local function head(q)
   if q.back > 0 then
     local uid = call('ZRANGE', P .. 'back:' .. q.name, 0, 0)[1]
-    local _, _, typ, _, begins, _, _, by = header(uid)
-    return uid, typ, begins, by
+    local seq, _, typ, _, begins, _, _, by = header(uid)
+    return uid, typ, begins, by, seq
   end
   for _ = 1, 500 do
     local uid = call('LINDEX', P .. 'line:' .. q.name, 0)
     if not uid then return nil end
     local seq, _, typ, _, begins, _, _, by = header(uid)
     if seq then
-      if not txns[uid] and call('EXISTS', P .. 'x:' .. uid) == 0 then return uid, typ, begins, by end
+      if not txns[uid] and call('EXISTS', P .. 'x:' .. uid) == 0 then return uid, typ, begins, by, seq end
       local t = whole(uid)
       if not t then return damaged(q, uid) end
-      if t.phase == 'waiting' then return uid, typ, begins, by end
+      if t.phase == 'waiting' then return uid, typ, begins, by, seq end
       q.popped = tonumber(seq)
     end
     call('LPOP', P .. 'line:' .. q.name)
@@ -432,17 +433,32 @@ local function ready(q, uid, typ, by)
   wake()
 end
 
+-- list has a queue stand among those in which something is not over, by its turn and by the sequence
+-- of its next, or no more. What is bound has the place that it had before.
+local function list(q, seq)
+  if seq then
+    put('oldest', seq, q.name)
+    put('active', q.since ~= '' and q.since or moment(), q.name)
+  elseif q.waiting == 0 and q.run == '' then
+    drop('oldest', q.name)
+    drop('active', q.name)
+  end
+end
+
 -- place makes a queue ready if it can be bound, and takes it out of the round if it
 -- cannot; its record is stored.
 local function place(q)
-  local uid, typ, begins, by
+  local uid, typ, begins, by, seq
   if not holds(q) then q.hold, q.holder = '', '' end
-  if q.waiting > 0 and q.run == '' and q.paused == '' and not holds(q) then uid, typ, begins, by = head(q) end
-  if later(begins) then
+  if q.waiting > 0 and q.run == '' and not holds(q) then uid, typ, begins, by, seq = head(q) end
+  if q.paused ~= '' then
+    uid = nil
+  elseif later(begins) then
     put('due', begins, 'q:' .. q.name) -- what stands behind it waits, too
     uid = nil
   end
   if uid then ready(q, uid, typ, by) else unready(q) end
+  list(q, seq)
   if q.there then note(q) end
 end
 

@@ -9,6 +9,7 @@ local function finish(q)
   for _, kind in ipairs({ 'q:', 'line:', 'back:', 'past:' }) do strings[kind .. q.name] = false end
   indexes['past:' .. q.name] = nil
   drop('queues', q.name)
+  list(q)
   drop('due', 'q:' .. q.name)
   drop('due', 'p:' .. q.name)
   q.there = nil

@@ -27,6 +27,7 @@ waits(typ, 1)
 event('t', uid, '', '', 'waiting', '', 'RESTORED')
 if not q.there then obey(q, call('GET', P .. 'stops')) end
 q.there, q.waiting = true, q.waiting + 1
+list(q, q.waiting == 1 and q.run == '' and seq)
 place(q)
 flush()
 call('SET', P .. 'is:server', '')

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 6f60361f6423aac7f4553e7273ffad40d6475e70799cbdc506c7acbb445edd8a
+// 29f4b06886d3e51040d8e1208bcc369b096aa4d2468d2bb378dc3db447a1b8ce
 
 export interface paths {
     "/api/v1/fees": {
@@ -71,7 +71,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List queues */
+        /**
+         * List queues
+         * @description By name, all of them, unless it is asked for others. What changes its place while the pages are read may be missed, or come twice. A page looks at 10,000 at most, so it may be short, or empty, and not be the last.
+         */
         get: operations["listQueues"];
         put?: never;
         post?: never;
@@ -2654,6 +2657,14 @@ export interface operations {
             query?: {
                 /** @description Only those whose names begin so. */
                 prefix?: string;
+                /** @description Only those in this state. Those with a sender come in the order in which what runs was posted. */
+                state?: components["schemas"]["QueueState"];
+                /** @description true: only those in which something waits or is under way (WAITING, DISPATCHING, REVISION or RETRY), in the order in which the cycle takes them: those under way first, then by how long they have been ready for a sender, and those that cannot have one now by when they last were looked at. Between those who post, the turn goes round: explain tells how many come before. */
+                active?: "true" | "false";
+                /** @description true: only those that are paused, by name. */
+                paused?: "true" | "false";
+                /** @description oldest: only active ones, those first in which what is under way, or next, was posted first. Not beside paused. */
+                order?: "oldest";
                 /** @description The most items of a page. A page may be shorter and still not be the last. */
                 limit?: components["parameters"]["limit"];
                 /** @description nextCursor of the page before, with the same filters. */
@@ -2665,7 +2676,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page, by name. */
+            /** @description A page. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2875,6 +2886,8 @@ export interface operations {
     listSenders: {
         parameters: {
             query?: {
+                /** @description Only those in this state, which is that of the queue that they are bound to. */
+                state?: components["schemas"]["QueueState"];
                 /** @description The most items of a page. A page may be shorter and still not be the last. */
                 limit?: components["parameters"]["limit"];
                 /** @description nextCursor of the page before, with the same filters. */
