@@ -45,7 +45,8 @@ type dump struct {
 	lists   map[string][]string
 	sets    map[string]map[string]float64
 	events  []event
-	told    []string // when, of each event
+	told    []string    // when, of each event
+	showed  [][2]string // of each the phases that its queue showed before and after it, as they stand there
 }
 
 func (f *fixture) dump() dump {
@@ -78,8 +79,8 @@ func (f *fixture) dump() dump {
 				read[name] = p.HGetAll(f.ctx, k)
 			case "line", "page":
 				read[name] = p.LRange(f.ctx, k, 0, -1)
-			case "back", "past", "ready", "round", "bound", "st", "free", "own", "procs", "due", "queues", "active", "oldest", "paused", "pages", "senders",
-				"landed", "spent":
+			case "back", "past", "ready", "round", "bound", "st", "free", "own", "procs", "due", "queues", "active", "oldest",
+				"paused", "pages", "senders", "landed", "spent":
 				read[name] = p.ZRangeWithScores(f.ctx, k, 0, -1)
 			case "market":
 				if name == "market:looks" {
@@ -138,6 +139,18 @@ func (f *fixture) dump() dump {
 				for i := range w {
 					w[i] = strings.TrimPrefix(w[i], "-")
 				}
+				var showed [2]string
+				for i := range showed {
+					own, shown, apart := strings.Cut(w[4+i], "/")
+					if w[4+i] = own; !apart {
+						shown = "waiting"
+						if own != "" && lifecycle.Phase(own).Bound() {
+							shown = own
+						}
+					}
+					showed[i] = shown
+				}
+				d.showed = append(d.showed, showed)
 				n, _ := strconv.Atoi(strings.TrimPrefix(m.ID, "0-"))
 				d.events = append(d.events, event{n, w[1], w[2], w[3], w[4], w[5], w[6], w[7]})
 				d.told = append(d.told, w[0])
@@ -454,6 +467,9 @@ func (f *fixture) inspectEvents(d *dump, all map[string]txn) {
 		}
 		last[e.ID] = e.To
 	}
+	if !f.veiled {
+		f.inspectShown(d, all, dropped)
+	}
 	for uid, t := range all {
 		if phase, told := last[uid]; phase != t.phase && (told || dropped == 0) {
 			f.Errorf("the events leave %s in %q, it is %q", uid, phase, t.phase)
@@ -463,6 +479,48 @@ func (f *fixture) inspectEvents(d *dump, all map[string]txn) {
 	for uid, phase := range last {
 		if phase != "" {
 			f.Errorf("the events leave %s in %q, it is gone", uid, phase)
+		}
+	}
+}
+
+// inspectShown wants from the events alone what each queue shows, without a gap. Whose queue a
+// transaction that is gone was of is not known here.
+func (f *fixture) inspectShown(d *dump, all map[string]txn, dropped int) {
+	f.Helper()
+	shown := map[string]string{}
+	for i, e := range d.events {
+		queue := e.ID
+		if e.Kind == "t" {
+			queue = all[e.ID].queue
+			if key, gone := d.strings["gone:"+e.ID]; gone {
+				_, queue, _ = strings.Cut(key, " ")
+			}
+		}
+		if e.Kind == "s" {
+			continue
+		}
+		if queue == "" { // that of any may have moved
+			clear(shown)
+			dropped = 1
+			continue
+		}
+		if was, told := shown[queue]; d.showed[i][0] != cmp.Or(was, "waiting") && (told || dropped == 0) {
+			f.Errorf("event %d moves queue %s from %s, it was %q", e.Number, queue, d.showed[i][0], was)
+		}
+		shown[queue] = d.showed[i][1]
+	}
+	for key, q := range d.hashes {
+		name, is := strings.CutPrefix(key, "q:")
+		if !is {
+			continue
+		}
+		first, _, _ := strings.Cut(q["run"], ",")
+		phase := "waiting"
+		if first != "" {
+			phase = all[first].phase
+		}
+		if last, told := shown[name]; last != phase && told {
+			f.Errorf("the events leave queue %s in %s, it is %s", name, last, phase)
 		}
 	}
 }

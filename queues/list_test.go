@@ -305,7 +305,8 @@ func testChosenQueues(f *fixture) {
 		f.Errorf("the first: %+v, cursor %q", page[0], next)
 	}
 	for _, cursor := range []string{next, "back", "oldest:x:back", "oldest:-1:back", "oldest:1:", "oldest:1:a b"} {
-		if _, _, err := f.store.ListQueues(f.ctx, queues.QueueFilter{Active: true}, 1, cursor); !errors.Is(err, queues.ErrBadCursor) {
+		_, _, err := f.store.ListQueues(f.ctx, queues.QueueFilter{Active: true}, 1, cursor)
+		if !errors.Is(err, queues.ErrBadCursor) {
 			f.Errorf("cursor %q: %v", cursor, err)
 		}
 	}
@@ -343,7 +344,8 @@ func boundedLists(f *fixture) {
 	f.ok(f.store.Pause(f.ctx, "c-paused", "x"))
 	cost := func() (all []int) {
 		for _, filter := range []queues.QueueFilter{
-			{Active: true}, {Oldest: true}, {Paused: true}, {State: lifecycle.QueueBlocked}, {Oldest: true, State: lifecycle.QueueFree},
+			{Active: true}, {Oldest: true}, {Paused: true}, {State: lifecycle.QueueBlocked},
+			{Oldest: true, State: lifecycle.QueueFree},
 		} {
 			all = append(all, f.commands(func() { f.chosen(filter, 100) })[""])
 		}

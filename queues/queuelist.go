@@ -138,7 +138,8 @@ func openPlace(index, cursor string) (p queuePlace, err error) {
 }
 
 // walkQueues returns what stands in an index behind a place; nothing at its end.
-func (s *Store) walkQueues(ctx context.Context, index string, f QueueFilter, at queuePlace, most int) ([]queuePlace, error) {
+func (s *Store) walkQueues(ctx context.Context, index string, f QueueFilter, at queuePlace,
+	most int) ([]queuePlace, error) {
 	var places []queuePlace
 	switch index {
 	case "queues", "paused":

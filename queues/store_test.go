@@ -655,7 +655,8 @@ func testEventsRead(f *fixture) {
 	events[0].At = time.Time{}
 	equal(f.T, "event", events[0], queues.Event{
 		Number: 4, Kind: queues.OfTransaction, ID: "a", Sender: "S",
-		From: lifecycle.PhaseDispatching, To: lifecycle.PhaseFailed, Code: "CANCELLED",
+		From: lifecycle.PhaseDispatching, To: lifecycle.PhaseFailed,
+		QueueFrom: lifecycle.QueueBlocked, QueueTo: lifecycle.QueueFree, Code: "CANCELLED",
 	})
 }
 

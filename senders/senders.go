@@ -325,7 +325,8 @@ func (p *Pool) List(ctx context.Context, limit int, cursor string) ([]*Sender, s
 
 // ListIn is List of those in a state, "" for all. It looks at no more than 10,000 senders, so a page may
 // be short and still have a next one. Error: queues.ErrUnavailable.
-func (p *Pool) ListIn(ctx context.Context, state lifecycle.QueueState, limit int, cursor string) ([]*Sender, string, error) {
+func (p *Pool) ListIn(ctx context.Context, state lifecycle.QueueState, limit int,
+	cursor string) ([]*Sender, string, error) {
 	if state == "" {
 		return p.List(ctx, limit, cursor)
 	}

@@ -187,7 +187,7 @@ local function pair(q, typ, sender, group)
   t.claim = incarnation .. ':' .. claims
   put('bound', seq, uid)
   put('own:' .. incarnation, now + grace, uid)
-  event('t', uid, sender, 'waiting', 'dispatching', '', '')
+  event('t', uid, sender, 'waiting', 'dispatching', '', '', q)
   bytes = bytes + #v[1]
   answer[#answer + 1] = { { uid, v[1], write(t), facts(t) }, sender, s.url, s.next, q.width }
   return true

@@ -66,7 +66,7 @@ carry(t, q.sender)
 t.revision, t.phase, t.since, t.due = t.revision + 1, 'dispatching', stamp, ''
 claim(t, me)
 put('bound', seq, uid)
-event('t', uid, q.sender, 'waiting', 'dispatching', '', '')
+event('t', uid, q.sender, 'waiting', 'dispatching', '', '', q)
 local text = write(t)
 flush()
 return { { uid, v[1], text, facts(t) }, q.sender, sender[1] or '' }

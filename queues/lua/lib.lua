@@ -105,16 +105,6 @@ end
 -- waits counts n more transactions of a type among those that wait.
 local function waits(typ, n) count('waiting', typ, n) end
 
--- event appends to the log, as one field: fewer bytes, and half the work of eight.
--- Redis counts the entries. See events.go. kind: t(ransaction), q(ueue), s(ender). actor is
--- who has said so, where a person has.
-local actor = ''
-local function word(w) return w == '' and '-' or w end
-local function event(kind, id, sender, from, to, attempt, code)
-  call('XADD', P .. 'events', '0-*', 'e', stamp .. ' ' .. kind .. ' ' .. id .. ' ' .. word(sender) .. ' ' ..
-    word(from) .. ' ' .. word(to) .. ' ' .. word(attempt) .. ' ' .. word(code) .. (actor ~= '' and ' ' .. actor or ''))
-end
-
 -- header returns sequence, time of receipt, type and queue of a transaction, not before when
 -- it may be bound, when it expires, the id of a batch, and who posted it, "" for none; of a
 -- batch the type has its ledger behind it, type/ledger. It returns nil if there is no
@@ -164,7 +154,8 @@ local function parse(uid, text)
   -- Made at once: Lua is slow at tables that grow.
   local t = {
     uid = uid, fresh = not text, revision = tonumber(revision), operation = operation, claim = claim, phase = phase,
-    sender = sender, since = since, due = due, open = open, callback = callback, tries = tries, overtaken = overtaken,
+    was = phase, sender = sender, since = since, due = due, open = open, callback = callback, tries = tries,
+    overtaken = overtaken,
     fees = fees, facts = facts, text = text or '', at = at, record = false,
   }
   txns[uid] = t
@@ -224,7 +215,7 @@ local function asked(name, text)
     name = name, there = text and true, waiting = tonumber(waiting_), done = done, failed = failed,
     unresolved = unresolved, back = tonumber(back), popped = tonumber(popped), run = run, sender = sender,
     hold = hold, holder = holder, ready = set, first = first, since = since, streak = streak, till = till,
-    width = width, narrow = narrow, paused = paused,
+    width = width, narrow = narrow, paused = paused, head = string.match(run, '^[^,]*'),
   }
   queues[name] = q
   return q
@@ -270,6 +261,45 @@ local function without(list, uid)
     if other ~= uid then kept = with(kept, other) end
   end
   return kept
+end
+
+-- A queue shows the phase of the first that runs. shows is which that is now, told which it was last
+-- told to be: by an event of this script, or as it began.
+local function shows(q)
+  local t = q.run ~= '' and whole(string.match(q.run, '^[^,]+'))
+  return t and BOUND[t.phase] and t.phase or 'waiting'
+end
+local function told(q)
+  if not q.shown then
+    local t = q.head ~= '' and whole(q.head)
+    q.shown = t and BOUND[t.was] and t.was or 'waiting'
+  end
+  return q.shown
+end
+
+-- event appends to the log, as one field: fewer bytes, and half the work of eight.
+-- Redis counts the entries. See events.go. kind: t(ransaction), q(ueue), s(ender). actor is
+-- who has said so, where a person has. q is the queue that it is about, or that of its transaction:
+-- from and to stand with what that shows behind them, where this is not the same. Only what
+-- becomes of a transaction moves it, once queue and transaction are what they are to be.
+local actor = ''
+local function word(w) return w == '' and '-' or w end
+local function beside(phase, shown)
+  if shown == (BOUND[phase] and phase or 'waiting') then return phase end
+  return word(phase) .. '/' .. shown
+end
+local function event(kind, id, sender, from, to, attempt, code, q)
+  if q then
+    from = beside(from, told(q))
+    if kind == 't' then q.shown = shows(q) end
+    to = beside(to, q.shown)
+  end
+  local line = stamp .. ' ' .. id -- of one that was accepted
+  if kind ~= 't' or from ~= '' or to ~= 'waiting' or sender .. code .. actor ~= '' then
+    line = stamp .. ' ' .. kind .. ' ' .. id .. ' ' .. word(sender) .. ' ' .. word(from) .. ' ' .. word(to) .. ' ' ..
+      word(attempt) .. ' ' .. word(code) .. (actor ~= '' and ' ' .. actor or '')
+  end
+  call('XADD', P .. 'events', '0-*', 'e', line)
 end
 
 -- heed has whoever drives what runs of a queue read what holds for all of it. The queue is told,
@@ -329,8 +359,10 @@ local function obey(q, stops)
   end
   if (why or '') == '' or till ~= '' and not later(till) then return end
   halt(q, why, till)
+  local before = actor
   actor = who
-  event('q', q.name, '', '', '', '', 'PAUSED')
+  event('q', q.name, '', '', '', '', 'PAUSED', q)
+  actor = before
 end
 
 -- answered ends that it waits for a callback. It reports whether it waits for nothing else.
@@ -363,7 +395,7 @@ end
 local function damaged(q, uid)
   if q.paused ~= '' then return nil end
   halt(q, 'what is stored of ' .. uid .. ' cannot be read', '')
-  event('q', q.name, '', '', '', '', 'PAUSED')
+  event('q', q.name, '', '', '', '', 'PAUSED', q)
   heed(q)
   return nil
 end

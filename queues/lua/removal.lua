@@ -68,7 +68,7 @@ local function remove(uid, keep)
   if tonumber(keep) > 0 then call('SET', P .. 'gone:' .. uid, typ .. ' ' .. queue, 'PX', keep) end
   if batch ~= '' then call('SET', P .. batchKey(typ, batch), '', 'PX', math.max(1, tonumber(keep))) end
   q[phase] = q[phase] - 1
-  event('t', uid, '', phase, '', '', 'REMOVED')
+  event('t', uid, '', phase, '', '', 'REMOVED', q)
   if answered(q, uid) then drop('due', 'q:' .. queue) end
   finish(q)
 end

@@ -161,7 +161,7 @@ local function streak(q, sender, limit)
     local was = q.paused
     halt(q, reason, '')
     if was == '' then
-      event('q', q.name, sender, '', '', '', 'PAUSED')
+      event('q', q.name, sender, '', '', '', 'PAUSED', q)
       heed(q)
     end
   end

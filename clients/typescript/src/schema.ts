@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 29f4b06886d3e51040d8e1208bcc369b096aa4d2468d2bb378dc3db447a1b8ce
+// 017be446178bdc3d25661a98e23755d02888d90feb7a50d116a2482641660a9d
 
 export interface paths {
     "/api/v1/fees": {
@@ -1445,7 +1445,7 @@ export interface components {
             workerUrl: string;
         };
         /**
-         * @description One change. from and to are states of the transaction, equal where only its queue moved on or code says all; from is null for a new transaction, to for one that was removed. Events of queues and senders have a code and no states.
+         * @description One change. from and to are states of the transaction, equal where only its queue moved on or code says all; from is null for a new transaction, to for one that was removed. Events of queues and senders have a code and no states. queueFrom and queueTo are what the queue shows before and after it, as GET /queues does: the state of what is under way, of several that of the first. They are equal where it did not move, as in an event of one behind the first, and null for senders. Each queueFrom is the queueTo of the queue's event before: a follower misses no state that was stored.
          * @example {
          *       "id": "1790000000000-4712",
          *       "at": "2026-03-01T12:00:05.000Z",
@@ -1455,6 +1455,8 @@ export interface components {
          *       "sender": null,
          *       "from": "RETRY",
          *       "to": "FAILED",
+         *       "queueFrom": "DELAY",
+         *       "queueTo": "FREE",
          *       "attempt": 3,
          *       "code": null,
          *       "actor": null
@@ -1470,6 +1472,8 @@ export interface components {
             sender: components["schemas"]["Text"];
             from: components["schemas"]["State"] | null;
             to: components["schemas"]["State"] | null;
+            queueFrom: components["schemas"]["QueueState"] | null;
+            queueTo: components["schemas"]["QueueState"] | null;
             attempt: number | null;
             code: components["schemas"]["Text"];
             /** @description Whose word it was: the name of the key by which a person, or a program for one, paused, cancelled, retried, resolved, removed, drained … it. Null for what happened by itself, for posts, and where nobody needs a key. */
@@ -2308,6 +2312,8 @@ export interface components {
             sender: components["schemas"]["Text"];
             from: components["schemas"]["State"] | null;
             to: components["schemas"]["State"] | null;
+            queueFrom: components["schemas"]["QueueState"] | null;
+            queueTo: components["schemas"]["QueueState"] | null;
             attempt: number | null;
             code: components["schemas"]["Text"];
             actor: components["schemas"]["Text"];
