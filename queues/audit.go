@@ -101,7 +101,7 @@ func (a *audit) key(key string) error {
 	switch kind {
 	case "t", "q", "s":
 		return a.look(kind, name)
-	case "x", "b", "line":
+	case "x", "b", "told", "line":
 		return a.look("m", kind, name)
 	case "queues", "active", "oldest", "paused", "senders", "ready", "round", "free", "own", "st", "bound", "past", "back":
 		for cursor := uint64(0); ; {
@@ -196,7 +196,7 @@ func (a *audit) take(kind string, v any) (names int, err error) {
 
 // transaction holds a record against the indexes and against its queue.
 func (a *audit) transaction(r *reply, uid string, l []any) Record {
-	is := stored{r.string(r.at(l, 1)), r.string(r.at(l, 2)), r.fields(r.at(l, 3))}
+	is := stored{posted: r.string(r.at(l, 1)), text: r.string(r.at(l, 2)), facts: r.fields(r.at(l, 3))}
 	more, changed := r.fields(r.at(l, 4)), is.text != ""
 	if is.posted == "" {
 		return Record{} // gone meanwhile; what is left of it is found by its keys
@@ -317,7 +317,7 @@ func (a *audit) train(r *reply, queue string, run []any) {
 	var last, open *lifecycle.Transaction // the one before, and the last that may land
 	apart := 0
 	for _, member := range run {
-		is := stored{r.string(r.at(r.list(member), 1)), r.string(r.at(r.list(member), 2)), nil}
+		is := stored{posted: r.string(r.at(r.list(member), 1)), text: r.string(r.at(r.list(member), 2))}
 		t, err := is.decode(r.string(r.at(r.list(member), 0)))
 		if err != nil {
 			return

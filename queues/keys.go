@@ -21,6 +21,8 @@ import (
 //	                       it the record as JSON, which they do not read (codec.go)
 //	f:<uid>        hash    facts of its attempts that were brought beside the record, by number,
 //	                       sender and nonce of the attempt; only ever added to
+//	told:<uid>     string  what its worker said when it was last told how it ended: "<ms> <tries> <callback>
+//	                       <ms until it is told again, -1 if it was answered>", and JSON behind it (codec.go)
 //	b:<uid>        string  signed bytes of the attempt that is sent again, compressed
 //	gone:<uid>     string  "<type> <queue>" of a removed one, for as long as its key is known
 //	line:<queue>   list    uids that have waited since they were posted, in order; "#<sequence>"

@@ -528,7 +528,7 @@ func boundedTogether(f *fixture) {
 			f.Errorf("an end takes %v", got)
 		}
 		if got := f.commands(func() {
-			_, err := f.store.Called(f.ctx, t, lifecycle.OnSuccess, queues.Never)
+			_, err := f.store.Called(f.ctx, t, lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
 			f.ok(err)
 		}); got["get"] > 0 {
 			f.Errorf("an answer to a callback takes %v", got)

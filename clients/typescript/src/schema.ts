@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 017be446178bdc3d25661a98e23755d02888d90feb7a50d116a2482641660a9d
+// 8e66beb4a050833e487ffae9e5c5485161921a628f4990affedef12be34f2067
 
 export interface paths {
     "/api/v1/fees": {
@@ -1043,6 +1043,7 @@ export interface components {
          *       "finalAt": null,
          *       "reopened": false,
          *       "cancelRequested": false,
+         *       "callback": null,
          *       "submitted": null,
          *       "submissionError": null,
          *       "submissionErrorMessage": null
@@ -1086,6 +1087,20 @@ export interface components {
             /** @description Its block was orphaned, and it is being brought back. */
             reopened: boolean;
             cancelRequested: boolean;
+            /** @description What became of telling its worker how it ended: of the callback that is due, or else of the last one. Null while none is. */
+            callback: {
+                /** @enum {unknown} */
+                name: "on-success" | "on-failure";
+                /** @description Whether it was answered; else it is told again. */
+                told: boolean;
+                tries: number;
+                /** @description What the worker answered, without success and signed: up to 4096 bytes, null for nothing. The next callback of this transaction gets it as answered. */
+                answer: Record<string, never> | null;
+                /** @description Why it is told again, or its answer was not kept. For a key of some queues, addresses of the service's own network are hidden in it, and in the answer. */
+                error: components["schemas"]["Text"];
+                /** @description When it was last tried. */
+                at: components["schemas"]["Time"];
+            } | null;
             /** @description Of a batch for a ledger, as Hyperledger Grid means it: the submitter has it and is doing something with it, or is done with it. false while it waits for its turn or for another try, and where its ledger does not know it. null of all else. */
             submitted: boolean | null;
             /** @description Of a batch: the code of why it ended without a verdict of its ledger on what it does. */
