@@ -243,9 +243,31 @@ func appendTransaction(b []byte, t *lifecycle.Transaction) []byte {
 	o.time("finalAt", t.FinalAt)
 	o.bool("reopened", t.Reopened)
 	o.bool("cancelRequested", t.CancelRequested)
+	o.callback(t)
 	o.submission(submissionOf(t))
 	o.close()
 	return o.b
+}
+
+// callback is what became of telling a worker how t ended: of the one that is due, or else of the last.
+func (o *object) callback(t *lifecycle.Transaction) {
+	o.name("callback")
+	said := t.Told
+	switch {
+	case t.Callback != "" && (t.CallbackTries == 0 || said.Callback != t.Callback):
+		said = lifecycle.Told{Callback: t.Callback}
+	case t.Callback == "" && !said.Done: // none was due, or it is to be told no more
+		o.null()
+		return
+	}
+	o.open()
+	o.text("name", string(said.Callback))
+	o.bool("told", t.Callback == "")
+	o.number("tries", int64(said.Tries))
+	o.raw("answer", said.Answer)
+	o.optional("error", said.Error)
+	o.time("at", said.At)
+	o.close()
 }
 
 // appendAttempt never shows signed bytes: whoever has them can send them.

@@ -41,9 +41,31 @@ type shown struct {
 	FinalAt         *shownTime      `json:"finalAt"`
 	Reopened        bool            `json:"reopened"`
 	CancelRequested bool            `json:"cancelRequested"`
+	Callback        *shownCallback  `json:"callback"`
 	Submitted       *bool           `json:"submitted"`
 	ErrorCode       *string         `json:"submissionError"`
 	ErrorMessage    *string         `json:"submissionErrorMessage"`
+}
+
+type shownCallback struct {
+	Name   lifecycle.Callback `json:"name"`
+	Told   bool               `json:"told"`
+	Tries  int                `json:"tries"`
+	Answer json.RawMessage    `json:"answer"`
+	Error  *string            `json:"error"`
+	At     *shownTime         `json:"at"`
+}
+
+func showCallback(t *lifecycle.Transaction) *shownCallback {
+	said := t.Told
+	last := &shownCallback{said.Callback, t.Callback == "", said.Tries, said.Answer, unlessZero(said.Error), showTime(said.At)}
+	if said.Done && t.Callback == "" || t.CallbackTries > 0 && t.Callback == said.Callback {
+		return last
+	}
+	if t.Callback == "" {
+		return nil
+	}
+	return &shownCallback{Name: t.Callback}
 }
 
 type shownError struct {
@@ -113,6 +135,7 @@ func show(t *lifecycle.Transaction) shown {
 		NotBefore: showTime(t.NotBefore), ExpiresAt: showTime(t.ExpiresAt), MaxFee: unlessZero(t.MaxFee),
 		ReceivedAt: showTime(t.ReceivedAt), SubmittedAt: showTime(t.SubmittedAt), RetriedAt: showTime(t.RetriedAt), DoneAt: showTime(t.DoneAt),
 		FinalAt: showTime(t.FinalAt), Reopened: t.Reopened, CancelRequested: t.CancelRequested,
+		Callback: showCallback(t),
 	}
 	if t.Ledger != "" {
 		x := t.Submission("")
@@ -175,6 +198,16 @@ func random(r *rand.Rand, text string) *lifecycle.Transaction {
 	}
 	if r.IntN(2) == 0 {
 		t.Done = json.RawMessage(`{"blockHeight":7,"stateHash":"<&>"}`)
+	}
+	callbacks := []lifecycle.Callback{"", lifecycle.OnSuccess, lifecycle.OnFailure}
+	if t.Callback = callbacks[r.IntN(3)]; t.Callback != "" {
+		t.CallbackTries = r.IntN(3)
+	}
+	if r.IntN(2) == 0 {
+		t.Told = lifecycle.Told{Callback: callbacks[1+r.IntN(2)], Done: r.IntN(2) == 0, Tries: 1 + r.IntN(3), Error: maybe(text), At: at()}
+		if r.IntN(2) == 0 {
+			t.Told.Answer = json.RawMessage(`{"n":1E400}`)
+		}
 	}
 	for i := range r.IntN(3) {
 		a := lifecycle.Attempt{

@@ -214,7 +214,7 @@ func appendEvent(b []byte, epoch string, e *queues.Entry) []byte {
 }
 
 // appendFields appends the object of an event, without its end. From and to are states of
-// the transaction; they are equal where only its queue moved on.
+// the transaction; they are equal where only its queue moved on, as queueFrom and queueTo tell.
 func appendFields(b []byte, epoch string, e *queues.Entry) []byte {
 	uid := ""
 	if e.Kind == queues.OfTransaction {
@@ -231,6 +231,8 @@ func appendFields(b []byte, epoch string, e *queues.Entry) []byte {
 	o.optional("sender", e.Sender)
 	o.optional("from", string(e.From.State()))
 	o.optional("to", string(e.To.State()))
+	o.optional("queueFrom", string(e.QueueFrom))
+	o.optional("queueTo", string(e.QueueTo))
 	o.count("attempt", uint32(e.Attempt))
 	o.optional("code", e.Code)
 	o.optional("actor", e.Actor)

@@ -79,17 +79,17 @@ func TestEvents(t *testing.T) {
 		got := live.events(13)
 		want := []string{
 			"sender: sender=B62x code=REGISTERED",
-			"transaction: uid=u queue=q type=ANY to=WAITING",
-			"transaction: uid=u queue=q type=ANY sender=B62x from=WAITING to=DISPATCHING",
-			"transaction: uid=u queue=q type=ANY sender=B62x from=DISPATCHING to=REVISION",
-			"transaction: uid=u queue=q type=ANY sender=B62x from=REVISION to=REVISION",
-			"transaction: uid=u queue=q type=ANY sender=B62x from=REVISION to=RETRY code=EXPIRED",
-			"transaction: uid=u queue=q type=ANY sender=B62x from=RETRY to=RETRY",
-			"transaction: uid=u queue=q type=ANY sender=B62x from=RETRY to=FAILED",
-			"queue: queue=q code=PAUSED",
-			"queue: queue=q code=RESUMED",
+			"transaction: uid=u queue=q type=ANY to=WAITING queueFrom=FREE queueTo=FREE",
+			"transaction: uid=u queue=q type=ANY sender=B62x from=WAITING to=DISPATCHING queueFrom=FREE queueTo=BLOCKED",
+			"transaction: uid=u queue=q type=ANY sender=B62x from=DISPATCHING to=REVISION queueFrom=BLOCKED queueTo=INCLUSION",
+			"transaction: uid=u queue=q type=ANY sender=B62x from=REVISION to=REVISION queueFrom=INCLUSION queueTo=WAITING_INCLUSION",
+			"transaction: uid=u queue=q type=ANY sender=B62x from=REVISION to=RETRY queueFrom=WAITING_INCLUSION queueTo=RETRY code=EXPIRED",
+			"transaction: uid=u queue=q type=ANY sender=B62x from=RETRY to=RETRY queueFrom=RETRY queueTo=DELAY",
+			"transaction: uid=u queue=q type=ANY sender=B62x from=RETRY to=FAILED queueFrom=DELAY queueTo=FREE",
+			"queue: queue=q queueFrom=FREE queueTo=FREE code=PAUSED",
+			"queue: queue=q queueFrom=FREE queueTo=FREE code=RESUMED",
 			"sender: sender=B62x code=DRAINING",
-			"transaction: uid=u queue=q type=ANY from=FAILED code=REMOVED",
+			"transaction: uid=u queue=q type=ANY from=FAILED queueFrom=FREE queueTo=FREE code=REMOVED",
 			"sender: sender=B62x code=REMOVED",
 		}
 		epoch := strings.TrimSuffix(live.begin(), "0")
@@ -151,7 +151,7 @@ func sentences(t *testing.T, epoch string, frames []frame) []string {
 		for _, field := range []struct {
 			name  string
 			value *string
-		}{{"uid", v.UID}, {"queue", v.Queue}, {"type", v.Type}, {"sender", v.Sender}, {"from", v.From}, {"to", v.To}, {"code", v.Code}} {
+		}{{"uid", v.UID}, {"queue", v.Queue}, {"type", v.Type}, {"sender", v.Sender}, {"from", v.From}, {"to", v.To}, {"queueFrom", v.QueueFrom}, {"queueTo", v.QueueTo}, {"code", v.Code}} {
 			if field.value != nil {
 				line += " " + field.name + "=" + *field.value
 			}

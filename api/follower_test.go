@@ -86,7 +86,7 @@ type frame struct{ ID, Event, Data, Comment, Retry string }
 type told struct {
 	ID, At                                string
 	UID, Queue, Type, Sender, Code, Actor *string
-	From, To                              *string
+	From, To, QueueFrom, QueueTo          *string
 	Attempt                               *int
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,15 +34,54 @@ func (a *api) listQueues(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	prefix := q.Get("prefix")
-	if prefix != "" && !queues.ValidUID(prefix) {
-		return badRequest("prefix must be the beginning of a name: it %s.", wantBeginning)
+	f, err := queueFilterOf(q)
+	if err != nil {
+		return err
 	}
-	qs, next, err := a.viewOf(w).queues(r.Context(), prefix, limit, cursor)
+	qs, next, err := a.viewOf(w).queues(r.Context(), f, limit, cursor)
 	if err != nil {
 		return err
 	}
 	return send(w, http.StatusOK, appendPage(nil, qs, sealCursor("queues", next), a.appendQueue))
+}
+
+func queueFilterOf(q url.Values) (f queues.QueueFilter, err error) {
+	f.Prefix = q.Get("prefix")
+	if f.Prefix != "" && !queues.ValidUID(f.Prefix) {
+		return f, badRequest("prefix must be the beginning of a name: it %s.", wantBeginning)
+	}
+	if f.State, err = queueStateOf(q); err != nil {
+		return f, err
+	}
+	for name, flag := range map[string]*bool{"active": &f.Active, "paused": &f.Paused} {
+		switch q.Get(name) {
+		case "true":
+			*flag = true
+		case "", "false":
+		default:
+			return f, badRequest("%s must be true, or left out.", name)
+		}
+	}
+	switch q.Get("order") {
+	case "oldest":
+		f.Oldest = true
+	case "":
+	default:
+		return f, badRequest("order must be oldest, or left out.")
+	}
+	if f.Oldest && f.Paused {
+		return f, badRequest("Paused queues come by name: leave order out, or paused.")
+	}
+	return f, nil
+}
+
+// queueStateOf reads a filter by what a queue, or the sender bound to it, does.
+func queueStateOf(q url.Values) (lifecycle.QueueState, error) {
+	state := lifecycle.QueueState(q.Get("state"))
+	if state != "" && !slices.Contains(lifecycle.QueueStates, state) {
+		return "", badRequest("state must be one of %v.", lifecycle.QueueStates)
+	}
+	return state, nil
 }
 
 func (a *api) getQueue(w http.ResponseWriter, r *http.Request) error {
@@ -171,7 +211,11 @@ func (a *api) listSenders(w http.ResponseWriter, r *http.Request) error {
 	if cursor != "" && !a.validSender(cursor) {
 		return queues.ErrBadCursor
 	}
-	ss, next, err := a.Senders.List(r.Context(), limit, cursor)
+	state, err := queueStateOf(q)
+	if err != nil {
+		return err
+	}
+	ss, next, err := a.Senders.ListIn(r.Context(), state, limit, cursor)
 	if err != nil {
 		return err
 	}

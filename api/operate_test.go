@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"mina-sequencer/sequencer/lifecycle"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -90,22 +91,47 @@ func TestQueues(t *testing.T) {
 		t.Errorf("pages %v and %v", first, second)
 	}
 	for path, want := range map[string]string{
-		"GET /queues/..":              "BAD_REQUEST",
-		"GET /queues/%20":             "BAD_REQUEST",
-		"GET /queues/none":            "NOT_FOUND",
-		"POST /queues/none/pause":     "NOT_FOUND",
-		"POST /queues/none/resume":    "NOT_FOUND",
-		"GET /queues?cursor=%20":      "BAD_CURSOR",
-		"GET /queues?limit=0":         "BAD_REQUEST",
-		"GET /queues?limit=501":       "BAD_REQUEST",
-		"GET /queues?limit=x":         "BAD_REQUEST",
-		"GET /queues?state=FREE":      "BAD_REQUEST",
-		"GET /queues?limit=1&limit=2": "BAD_REQUEST",
-		"GET /queues?limit=%zz":       "BAD_REQUEST",
+		"GET /queues/..":                          "BAD_REQUEST",
+		"GET /queues/%20":                         "BAD_REQUEST",
+		"GET /queues/none":                        "NOT_FOUND",
+		"POST /queues/none/pause":                 "NOT_FOUND",
+		"POST /queues/none/resume":                "NOT_FOUND",
+		"GET /queues?cursor=%20":                  "BAD_CURSOR",
+		"GET /queues?limit=0":                     "BAD_REQUEST",
+		"GET /queues?limit=501":                   "BAD_REQUEST",
+		"GET /queues?limit=x":                     "BAD_REQUEST",
+		"GET /queues?state=WAITING":               "BAD_REQUEST",
+		"GET /queues?active=yes":                  "BAD_REQUEST",
+		"GET /queues?paused=1":                    "BAD_REQUEST",
+		"GET /queues?order=name":                  "BAD_REQUEST",
+		"GET /queues?order=oldest&paused=true":    "BAD_REQUEST",
+		"GET /queues?active=true&cursor=queues~c": "BAD_CURSOR",
+		"GET /queues?cursor=queues~active:1:c!":   "BAD_CURSOR",
+		"GET /queues?limit=1&limit=2":             "BAD_REQUEST",
+		"GET /queues?limit=%zz":                   "BAD_REQUEST",
 	} {
 		method, path, _ := strings.Cut(path, " ")
 		r := s.ask(method, path, "")
 		r.wantProblem(map[string]int{"NOT_FOUND": 404}[want]+map[bool]int{true: 0, false: 400}[want == "NOT_FOUND"], want)
+	}
+	s.ask("POST", "/queues/b:1/pause", "").want(200)
+	for query, want := range map[string][]string{
+		"state=FREE": {"a", "b:1", "c"}, "state=BLOCKED": nil, "paused=true": {"b:1", "c"}, "active=true&state=": {"a", "c", "b:1"},
+		"order=oldest": {"a", "b:1", "c"}, "order=oldest&prefix=b": {"b:1"}, "paused=false&active=false": {"a", "b:1", "c"},
+	} {
+		var got []string
+		for cursor := ""; len(got) < 9; {
+			page := s.ask("GET", "/queues?limit=1&"+query+"&cursor="+url.QueryEscape(cursor), "").want(200).read()
+			for _, q := range page["items"].([]any) {
+				got = append(got, q.(map[string]any)["name"].(string))
+			}
+			if cursor, _ = page["nextCursor"].(string); cursor == "" {
+				break
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", query, diff)
+		}
 	}
 	for _, body := range []string{`{"reason":1}`, `{"why":"x"}`, `{"until":"tomorrow"}`, `{"until":"2020-01-01T00:00:00Z"}`, `{"reason":"` + strings.Repeat("x", 201) + `"}`} {
 		s.ask("POST", "/queues/c/pause", body).wantProblem(422, "INVALID_DATA")
@@ -206,6 +232,16 @@ func TestSenders(t *testing.T) {
 	s.ask("POST", "/transactions", `{"queue":"q","type":"ANY","data":{}}`).want(202)
 	s.bind()
 	q := s.ask("GET", "/queues/q", "").want(200).read()
+	for state, want := range map[string]int{"": 2, "FREE": 1, "BLOCKED": 1, "DELAY": 0} {
+		if got := s.ask("GET", "/senders?state="+state, "").want(200).read()["items"].([]any); len(got) != want {
+			t.Errorf("in state %q: %v", state, got)
+		}
+	}
+	first := s.ask("GET", "/senders?state=FREE&limit=1", "").want(200).read()
+	if next := s.ask("GET", "/senders?state=FREE&cursor="+first["nextCursor"].(string), "").want(200).read(); len(next["items"].([]any)) != 0 || next["nextCursor"] != nil {
+		t.Errorf("behind the only one that is free: %v", next)
+	}
+	s.ask("GET", "/senders?state=IDLE", "").wantProblem(400, "BAD_REQUEST")
 	s.ask("DELETE", "/senders/"+q["sender"].(string), "").wantProblem(409, "SENDER_BOUND")
 	for path, code := range map[string]string{
 		"GET /senders/B62none": "NOT_FOUND", "DELETE /senders/B62none": "NOT_FOUND", "POST /senders/B62none/drain": "NOT_FOUND",

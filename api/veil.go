@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"net"
 	"net/http"
 	"regexp"
@@ -64,6 +65,10 @@ func (v *veil) transaction(b []byte, t *lifecycle.Transaction) []byte {
 	shown.Error, shown.Attempts = v.fault(t.Error), slices.Clone(t.Attempts)
 	for i := range shown.Attempts {
 		shown.Attempts[i].Error = v.fault(shown.Attempts[i].Error)
+	}
+	shown.Told.Error = v.text(t.Told.Error)
+	if shown.Told.Answer = json.RawMessage(v.text(string(t.Told.Answer))); !json.Valid(shown.Told.Answer) {
+		shown.Told.Answer = nil
 	}
 	return appendTransaction(b, &shown)
 }

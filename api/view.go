@@ -231,9 +231,10 @@ func (v view) aliases(item *queues.Item) (all []queues.Alias) {
 }
 
 func (v view) queues(
-	ctx context.Context, prefix string, limit int, cursor string,
+	ctx context.Context, f queues.QueueFilter, limit int, cursor string,
 ) (qs []*queues.Queue, next string, err error) {
-	qs, next, err = v.Store.QueuesNamed(ctx, prefix, v.within, limit, cursor)
+	f.Within = v.within
+	qs, next, err = v.Store.ListQueues(ctx, f, limit, cursor)
 	for _, q := range qs {
 		v.queue(q)
 	}

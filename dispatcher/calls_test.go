@@ -41,11 +41,11 @@ func TestReport(t *testing.T) {
 			at, remote := w.start(t, dispatcher.ClientOptions{})
 			outcome := dispatcher.Outcome{Txn: newCall().Txn, AccountID: "B62other",
 				Result: dispatcher.Result{Hash: "5J", Data: json.RawMessage(`{"n":1E400}`), Signed: json.RawMessage(`{}`)}}
-			if err := remote.Report(t.Context(), at, true, outcome); (err == nil) != tt.ok {
+			if _, err := remote.Report(t.Context(), at, true, outcome); (err == nil) != tt.ok {
 				t.Errorf("on success: %v", err)
 			}
 			outcome.Error = &dispatcher.WorkerError{Code: "20206", Message: "failed", Exception: "why"}
-			if err := remote.Report(t.Context(), at, false, outcome); (err == nil) != tt.ok {
+			if _, err := remote.Report(t.Context(), at, false, outcome); (err == nil) != tt.ok {
 				t.Errorf("on failure: %v", err)
 			}
 			const txn = `{"txData":{"uid":"u1","type":"MINT","data":{}},"result":{"hash":"5J","done":null,"error":`
@@ -65,30 +65,53 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestReportAnswers: what a worker says to a callback comes back as an object, without what it says by
+// itself and what is never shown; and what was said to the callback before goes along.
+func TestReportAnswers(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		``: "", `OK`: "", `[1]`: "", `null`: "", `{"success":true}`: "", `{"hash":"","done":{},"data":null,"error":[]}`: "",
+		`{"signed":"{}","success":true}`:                     "",
+		` { "success": true, "n" : 1E400, "a":"<\u00e4>" } `: `{"a":"<\u00e4>","n":1E400}`,
+		`{"hash":"5J","signed":{"x":1},"done":{}}`:           `{"done":{},"hash":"5J"}`,
+	} {
+		w := &worker{status: 200, body: body}
+		at, remote := w.start(t, dispatcher.ClientOptions{})
+		outcome := dispatcher.Outcome{Txn: newCall().Txn, Answered: json.RawMessage(`{"ledger":7}`)}
+		got, err := remote.Report(t.Context(), at, true, outcome)
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %s, %v, want %s", body, got, err, want)
+		}
+		if sent := w.requests[0].body; !strings.HasSuffix(sent, `,"answered":{"ledger":7}}`+"\n") {
+			t.Errorf("sent %s", sent)
+		}
+	}
+}
+
 // TestNotReported: why a callback was not taken, in words and by its kind.
 func TestNotReported(t *testing.T) {
 	t.Parallel()
 	w := &worker{status: 503, header: map[string]string{"Retry-After": "7"}}
 	at, remote := w.start(t, dispatcher.ClientOptions{})
 	outcome := dispatcher.Outcome{Txn: newCall().Txn}
-	err := remote.Report(t.Context(), at, true, outcome)
+	_, err := remote.Report(t.Context(), at, true, outcome)
 	if busy, is := errors.AsType[*dispatcher.BusyError](err); !is || busy.RetryAfter != 7*time.Second || err.Error() != "reporting on-success: worker busy for 7s" {
 		t.Errorf("busy: %v", err)
 	}
 	w.status = 500
-	if err := remote.Report(t.Context(), at, false, outcome); err == nil || err.Error() != "reporting on-failure: worker error 500: the worker answered HTTP 500 Internal Server Error" {
+	if _, err := remote.Report(t.Context(), at, false, outcome); err == nil || err.Error() != "reporting on-failure: worker error 500: the worker answered HTTP 500 Internal Server Error" {
 		t.Errorf("failed: %v", err)
 	}
 	w.status, w.body = 200, `{"success":false}`
-	if err := remote.Report(t.Context(), at, false, outcome); err == nil || err.Error() != "reporting on-failure: the worker answered success: false" {
+	if _, err := remote.Report(t.Context(), at, false, outcome); err == nil || err.Error() != "reporting on-failure: the worker answered success: false" {
 		t.Errorf("not taken: %v", err)
 	}
 	at.URL = "ftp://w"
-	if err := remote.Report(t.Context(), at, true, outcome); err == nil || err.Error() != "reporting on-success: worker not reached: the worker's URL is not an http or https URL" {
+	if _, err := remote.Report(t.Context(), at, true, outcome); err == nil || err.Error() != "reporting on-success: worker not reached: the worker's URL is not an http or https URL" {
 		t.Errorf("not reached: %v", err)
 	}
 	outcome.Data = json.RawMessage(`{`)
-	if err := remote.Report(t.Context(), at, true, outcome); err == nil || !strings.HasPrefix(err.Error(), "reporting on-success: json: ") || len(w.requests) != 3 {
+	if _, err := remote.Report(t.Context(), at, true, outcome); err == nil || !strings.HasPrefix(err.Error(), "reporting on-success: json: ") || len(w.requests) != 3 {
 		t.Errorf("not encoded: %v, %d requests", err, len(w.requests))
 	}
 }
@@ -99,7 +122,7 @@ func TestQuickAnswers(t *testing.T) {
 	for more, want := range map[int]string{0: "answered", 1: "lost"} {
 		w := &worker{status: 200, body: strings.Repeat("x", 64<<10+more)}
 		at, remote := w.start(t, dispatcher.ClientOptions{})
-		if err := remote.Report(t.Context(), at, true, dispatcher.Outcome{}); kind(err) != want {
+		if _, err := remote.Report(t.Context(), at, true, dispatcher.Outcome{}); kind(err) != want {
 			t.Errorf("%d bytes above 64 KiB: %s", more, kind(err))
 		}
 	}

@@ -54,9 +54,10 @@ type Dispatcher interface {
 	// proof, and sends nothing. The result has Signed.
 	Resign(ctx context.Context, worker Worker, call Call, signed []byte) (Result, error)
 
-	// Report tells a worker how a transaction ended. It is repeated until it
-	// returns nil, so the receiver must bear to hear it twice.
-	Report(ctx context.Context, worker Worker, success bool, outcome Outcome) error
+	// Report tells a worker how a transaction ended. It is repeated until the error is
+	// nil, so the receiver must bear to hear it twice. Then answer is what it said, a JSON object, or
+	// nil: it is shown with the transaction and given to its next callback.
+	Report(ctx context.Context, worker Worker, success bool, outcome Outcome) (answer json.RawMessage, err error)
 
 	// MaxRetries asks how many retries follow the first try; ok is false if
 	// there is no opinion on that. An error says that nobody has answered: it is
@@ -152,8 +153,11 @@ type Outcome struct {
 	// AccountID is the sender of the attempt that decided. The worker told may
 	// be another's, where that one's is gone.
 	AccountID string
-	Result    Result       // Signed is not passed on
-	Error     *WorkerError // nil on success
+	Result    Result // Signed is not passed on
+	// Answered is what the callback before this one, of the same transaction, was answered; nil for
+	// nothing. There is one if the transaction had ended before, and was put back.
+	Answered json.RawMessage
+	Error    *WorkerError // nil on success
 }
 
 // A FieldError says what one field of a payload has to be.

@@ -99,7 +99,7 @@ func TestFunc(t *testing.T) {
 		if got := summary(f.Dispatch(ctx, at, call)); got != "unresolvable 404, nothing sent" {
 			t.Error(got)
 		}
-		if err := f.Report(ctx, at, true, dispatcher.Outcome{}); err != nil {
+		if _, err := f.Report(ctx, at, true, dispatcher.Outcome{}); err != nil {
 			t.Error(err)
 		}
 		if n, ok, err := f.MaxRetries(ctx, at); n != 0 || ok || err != nil {
@@ -124,7 +124,9 @@ func TestFunc(t *testing.T) {
 			ResignTx: func(_ context.Context, _ dispatcher.Worker, _ dispatcher.Call, signed []byte) (dispatcher.Result, error) {
 				return dispatcher.Result{Hash: string(signed)}, nil
 			},
-			Ended:   func(context.Context, dispatcher.Worker, bool, dispatcher.Outcome) error { return failed },
+			Ended: func(context.Context, dispatcher.Worker, bool, dispatcher.Outcome) (json.RawMessage, error) {
+				return nil, failed
+			},
 			Retries: new(7),
 		}
 		if got := summary(f.Prove(ctx, at, call)); got != "hash=prove" {
@@ -136,7 +138,7 @@ func TestFunc(t *testing.T) {
 		if got := summary(f.Resign(ctx, at, call, []byte("again"))); got != "hash=again" {
 			t.Error(got)
 		}
-		if err := f.Report(ctx, at, false, dispatcher.Outcome{}); !errors.Is(err, failed) {
+		if _, err := f.Report(ctx, at, false, dispatcher.Outcome{}); !errors.Is(err, failed) {
 			t.Error(err)
 		}
 		if n, ok, err := f.MaxRetries(ctx, at); n != 7 || !ok || err != nil {

@@ -16,7 +16,7 @@ type Func struct {
 	ProveTx, SendTx func(ctx context.Context, worker Worker, call Call) (Result, error)
 	ResignTx        func(ctx context.Context, worker Worker, call Call, signed []byte) (Result, error)
 	// Ended is Report; nil hears nothing.
-	Ended func(ctx context.Context, worker Worker, success bool, outcome Outcome) error
+	Ended func(ctx context.Context, worker Worker, success bool, outcome Outcome) (answer json.RawMessage, err error)
 	// Retries is what MaxRetries answers; nil has no opinion.
 	Retries *int
 	// Settle is what SettleDepth answers.
@@ -67,9 +67,9 @@ func (f Func) Resign(ctx context.Context, worker Worker, call Call, signed []byt
 }
 
 // Report implements [Dispatcher].
-func (f Func) Report(ctx context.Context, worker Worker, success bool, outcome Outcome) error {
+func (f Func) Report(ctx context.Context, worker Worker, success bool, outcome Outcome) (json.RawMessage, error) {
 	if f.Ended == nil {
-		return nil
+		return nil, nil
 	}
 	return f.Ended(ctx, worker, success, outcome)
 }

@@ -55,7 +55,7 @@ func FuzzWorkerAnswers(f *testing.F) {
 		if h, err := client.Health(t.Context(), worker); err == nil && h.AccountID != "" && h.AccountID != key {
 			t.Errorf("%+v: health %+v", answer, h)
 		}
-		if err := kind.Report(t.Context(), worker, true, dispatcher.Outcome{Txn: newCall().Txn, AccountID: key}); err == nil && answer.status/100 != 2 {
+		if _, err := kind.Report(t.Context(), worker, true, dispatcher.Outcome{Txn: newCall().Txn, AccountID: key}); err == nil && answer.status/100 != 2 {
 			t.Errorf("%+v: taken for an answer to a callback", answer)
 		}
 	})

@@ -147,7 +147,7 @@ func TestTokens(t *testing.T) {
 			"prove":    func() error { _, err := mint.Prove(t.Context(), at, newCall()); return err },
 			"resign":   func() error { _, err := mint.Resign(t.Context(), at, newCall(), []byte("{}")); return err },
 			"dispatch": func() error { _, err := mint.Dispatch(t.Context(), at, newCall()); return err },
-			"report":   func() error { return mint.Report(t.Context(), at, true, dispatcher.Outcome{}) },
+			"report":   func() error { _, err := mint.Report(t.Context(), at, true, dispatcher.Outcome{}); return err },
 			"health":   func() error { _, err := client.Health(t.Context(), at); return err },
 			"retries":  func() error { _, _, err := mint.MaxRetries(t.Context(), at); return err },
 		} {

@@ -188,8 +188,8 @@ func pausing(ctx context.Context, began time.Time) error {
 }
 
 // Report implements [Dispatcher]: any 2xx but {"success": false} is an answer, and so are 404
-// and 501.
-func (r *Remote) Report(ctx context.Context, worker Worker, success bool, outcome Outcome) error {
+// and 501. What it says is an object in which anything but success is not empty.
+func (r *Remote) Report(ctx context.Context, worker Worker, success bool, outcome Outcome) (json.RawMessage, error) {
 	path := "on-failure"
 	if success {
 		path = "on-success"
@@ -197,27 +197,46 @@ func (r *Remote) Report(ctx context.Context, worker Worker, success bool, outcom
 	body, err := encode(outcomeBody{
 		TxData: txDataOf(outcome.Txn),
 		Result: resultOf(outcome.Result, outcome.Error),
-		Sender: senderOf(outcome.Txn, outcome.AccountID),
+		Sender: senderOf(outcome.Txn, outcome.AccountID), Answered: outcome.Answered,
 	})
 	if err != nil {
-		return fmt.Errorf("reporting %s: %w", path, err)
+		return nil, fmt.Errorf("reporting %s: %w", path, err)
 	}
 	re, err := r.client.do(ctx, worker, body, path, r.name)
 	if err != nil {
-		return fmt.Errorf("reporting %s: %w", path, err)
+		return nil, fmt.Errorf("reporting %s: %w", path, err)
 	}
 	if busy := re.busy(); busy != nil {
-		return fmt.Errorf("reporting %s: %w", path, busy)
+		return nil, fmt.Errorf("reporting %s: %w", path, busy)
 	}
 	if re.status == http.StatusNotFound || re.status == http.StatusNotImplemented {
-		return nil // it has no such call for this type, and will have none later
+		return nil, nil // it has no such call for this type, and will have none later
 	}
 	if re.status/100 != 2 {
-		return fmt.Errorf("reporting %s: %w", path, re.refused())
+		return nil, fmt.Errorf("reporting %s: %w", path, re.refused())
 	}
 	var answer map[string]json.RawMessage
-	if json.Unmarshal(re.body, &answer) == nil && string(answer["success"]) == "false" {
-		return fmt.Errorf("reporting %s: the worker answered success: false", path)
+	if json.Unmarshal(re.body, &answer) != nil {
+		return nil, nil
+	}
+	if string(answer["success"]) == "false" {
+		return nil, fmt.Errorf("reporting %s: the worker answered success: false", path)
+	}
+	return worthKeeping(answer), nil
+}
+
+// worthKeeping is an answer without what is not to be shown, nil if the rest of it is empty.
+func worthKeeping(answer map[string]json.RawMessage) json.RawMessage {
+	delete(answer, "success")
+	delete(answer, "signed") // whoever has signed bytes can send them
+	for _, value := range answer {
+		if !isEmpty(value) {
+			kept, err := encode(answer)
+			if err != nil {
+				return nil
+			}
+			return bytes.TrimSpace(kept)
+		}
 	}
 	return nil
 }

@@ -343,7 +343,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		if _, err := remote.Dispatch(t.Context(), at, newCall()); err == nil {
 			t.Errorf("%d: no error", status)
 		}
-		if err := remote.Report(t.Context(), at, true, dispatcher.Outcome{}); err == nil {
+		if _, err := remote.Report(t.Context(), at, true, dispatcher.Outcome{}); err == nil {
 			t.Errorf("%d: reported", status)
 		}
 	}

@@ -171,7 +171,8 @@ func TestTime(t *testing.T) {
 			return err
 		}, "unreached", 10 * time.Second},
 		{"report, no answer", silent, 0, func(ctx context.Context, r *dispatcher.Remote) error {
-			return r.Report(ctx, dispatcher.Worker{URL: "http://w"}, true, dispatcher.Outcome{})
+			_, err := r.Report(ctx, dispatcher.Worker{URL: "http://w"}, true, dispatcher.Outcome{})
+			return err
 		}, "lost", 30 * time.Second},
 	}
 	for _, tt := range tests {

@@ -54,6 +54,8 @@ type outcomeBody struct {
 	TxData txData    `json:"txData"`
 	Result txnResult `json:"result"`
 	Sender sender    `json:"sender"`
+	// Answered is what the callback before was answered, left out where there was none.
+	Answered json.RawMessage `json:"answered,omitempty"`
 }
 
 type txnResult struct {

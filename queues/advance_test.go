@@ -194,7 +194,7 @@ func testRepeats(f *fixture) {
 	f.ok(f.advance(t, lifecycle.PhaseDispatching, firstPlan))
 	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}))
 	f.ok(f.advance(t, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, time.Hour, 0)))
-	tries, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, queues.Never)
+	tries, err := f.store.Called(f.ctx, f.get("a"), lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
 	f.ok(err)
 	equal(f.T, "tries", tries, 0)
 	f.ok(f.store.Pause(f.ctx, "q", "why"))

@@ -101,9 +101,9 @@ func (a *audit) key(key string) error {
 	switch kind {
 	case "t", "q", "s":
 		return a.look(kind, name)
-	case "x", "b", "line":
+	case "x", "b", "told", "line":
 		return a.look("m", kind, name)
-	case "queues", "senders", "ready", "round", "free", "own", "st", "bound", "past", "back":
+	case "queues", "active", "oldest", "paused", "senders", "ready", "round", "free", "own", "st", "bound", "past", "back":
 		for cursor := uint64(0); ; {
 			members, next, err := a.store.client.ZScan(a.ctx, a.store.key(key), cursor, "", scanStep).Result()
 			if err != nil {
@@ -196,7 +196,7 @@ func (a *audit) take(kind string, v any) (names int, err error) {
 
 // transaction holds a record against the indexes and against its queue.
 func (a *audit) transaction(r *reply, uid string, l []any) Record {
-	is := stored{r.string(r.at(l, 1)), r.string(r.at(l, 2)), r.fields(r.at(l, 3))}
+	is := stored{posted: r.string(r.at(l, 1)), text: r.string(r.at(l, 2)), facts: r.fields(r.at(l, 3))}
 	more, changed := r.fields(r.at(l, 4)), is.text != ""
 	if is.posted == "" {
 		return Record{} // gone meanwhile; what is left of it is found by its keys
@@ -274,6 +274,15 @@ func (a *audit) queue(name, text string, more map[string]string) {
 	if more["listed"] == "" {
 		bad("LISTED", "the queue is not among the queues")
 	}
+	active := q["run"] != "" || e.int(q["waiting"]) > 0
+	for _, l := range []struct {
+		name string
+		want bool
+	}{{"active", active}, {"oldest", active}, {"paused", q["paused"] != ""}} {
+		if (more[l.name] != "") != l.want {
+			bad("LISTED", "that it belongs to the %s is %t; it stands there at %q", l.name, l.want, more[l.name])
+		}
+	}
 	if run := q["run"]; run != "" || q["sender"] != "" {
 		if !lifecycle.Phase(more["phase"]).Bound() || more["runs"] != name || more["by"] != q["sender"] {
 			bad("QUEUE_RUN", "it runs %q with %q; that one is %q with %q", run, q["sender"], more["phase"], more["by"])
@@ -308,7 +317,7 @@ func (a *audit) train(r *reply, queue string, run []any) {
 	var last, open *lifecycle.Transaction // the one before, and the last that may land
 	apart := 0
 	for _, member := range run {
-		is := stored{r.string(r.at(r.list(member), 1)), r.string(r.at(r.list(member), 2)), nil}
+		is := stored{posted: r.string(r.at(r.list(member), 1)), text: r.string(r.at(r.list(member), 2))}
 		t, err := is.decode(r.string(r.at(r.list(member), 0)))
 		if err != nil {
 			return
@@ -367,7 +376,7 @@ func (a *audit) member(index, name string, there, owned bool, says string) {
 	kind, of, _ := strings.Cut(index, ":")
 	f := Finding{Check: "LEFTOVER", kind: "m", index: index, name: name}
 	switch kind {
-	case "queues", "ready", "line":
+	case "queues", "active", "oldest", "paused", "ready", "line":
 		f.Queue = name
 	case "round":
 		_, f.Queue, _ = strings.Cut(name, " ")

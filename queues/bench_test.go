@@ -352,7 +352,7 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 		c.LandedWith = &a.Nonce
 		nextNonce(8)(c)
 	})
-	_, err = s.Called(ctx, t, lifecycle.OnSuccess, queues.Never)
+	_, err = s.Called(ctx, t, lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
 	ok(err)
 	t.Callback = ""
 	change(lifecycle.PhaseDone, func(c *queues.Change, t *lifecycle.Transaction) {

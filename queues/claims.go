@@ -337,12 +337,13 @@ func (s *Store) Postpone(ctx context.Context, process, uid string, d time.Durati
 	return err
 }
 
-// Called stores that a callback of t was answered, or, with again ≥ 0, that it is
-// to be told again after that time. It returns how often it was told in vain.
-// Error: ErrUnavailable.
-func (s *Store) Called(ctx context.Context, t *lifecycle.Transaction, c lifecycle.Callback,
+// Called stores what a worker said to a callback of t: that it was answered, and what, or, with again ≥ 0,
+// that it is to be told again after that time. Done, Tries and At of said are the store's. It returns how
+// often it was told in vain. Error: ErrUnavailable.
+func (s *Store) Called(ctx context.Context, t *lifecycle.Transaction, said lifecycle.Told,
 	again time.Duration) (tries int, err error) {
-	v, err := s.Run(ctx, calledScript, t.UID, t.Queue, string(c), inMillis(again))
+	v, err := s.Run(ctx, calledScript, t.UID, t.Queue, string(said.Callback), inMillis(again), encodeTold(&said),
+		again < 0 && len(said.Answer) > 0)
 	if err != nil {
 		return 0, err
 	}

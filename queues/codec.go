@@ -33,6 +33,7 @@ type stored struct {
 	posted string // "<sequence> <received ms> <type> <queue>[ <more>]\n<payload>", see postedWith
 	text   string // words that scripts read or write, see state, and behind them JSON, see record
 	facts  map[string]string
+	told   string // "<ms> <tries> <callback> <again>\n<JSON, see heard>", "" for nothing
 }
 
 // decode builds a transaction.
@@ -58,6 +59,7 @@ func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 		e.keep(decodeRecord(t, record))
 	}
 	addFacts(t, s.facts)
+	e.told(t, s.told)
 	if e.err != nil {
 		return nil, fmt.Errorf("record of %s is damaged: %w", uid, e.err)
 	}
@@ -110,6 +112,36 @@ func (e *numbers) state(t *lifecycle.Transaction, words string) {
 	}
 	t.DueAt = fromMillis(e.int(w[6]))
 	t.Callback, t.CallbackTries, t.Counted = lifecycle.Callback(w[8]), int(e.int(w[9])), e.uint64(counted)
+}
+
+// heard is what a worker said to a callback, as it is stored.
+type heard struct {
+	Answer json.RawMessage `json:"answer,omitempty"`
+	Before json.RawMessage `json:"before,omitempty"`
+	Error  string          `json:"error,omitempty"`
+}
+
+// encodeTold is what called.lua stores behind its own words of t.
+func encodeTold(t *lifecycle.Told) string {
+	b, err := marshal(heard{t.Answer, t.Before, shorten(t.Error, mostDetail)})
+	if err != nil {
+		return "{}" // it is no JSON that somebody has answered
+	}
+	return string(b)
+}
+
+func (e *numbers) told(t *lifecycle.Transaction, text string) {
+	if text == "" {
+		return
+	}
+	head, doc, _ := strings.Cut(text, "\n")
+	w := e.words(head, 4)
+	var h heard
+	e.keep(json.Unmarshal([]byte(doc), &h))
+	t.Told = lifecycle.Told{
+		At: fromMillis(e.int(w[0])), Tries: int(e.int(w[1])), Callback: lifecycle.Callback(w[2]), Done: w[3] == "-1",
+		Answer: h.Answer, Before: h.Before, Error: h.Error,
+	}
 }
 
 // kindOf is what queues are ready by: the type, and of batches the ledger behind it, for

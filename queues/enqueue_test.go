@@ -598,7 +598,7 @@ func TestFull(t *testing.T) {
 	f.ok(f.advance(bound, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 0, time.Hour)))
 	f.heartbeat(me, time.Hour)
 	f.tick()
-	_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, queues.Never)
+	_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
 	f.ok(err)
 	f.ok(f.pool.Rest(f.ctx, "S", time.Hour, lifecycle.Rested, ""))
 	f.ok(f.pool.Resume(f.ctx, "S"))

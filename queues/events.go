@@ -24,17 +24,22 @@ const (
 // An Event is one entry of the log, written by the script that made the change.
 // Numbers count from 1 without gaps. In Redis it is one field, "<ms> <kind> <id>
 // <sender> <from> <to> <attempt> <code>", with "-" for what is empty; of a
-// transaction just accepted, of which there are the most, only "<ms> <uid>"; of a person's
-// word, with who said so behind it.
+// transaction just accepted into a free queue, of which there are the most, only "<ms> <uid>"; of a
+// person's word, with who said so behind it. From and to stand with "/<phase>" behind them where
+// the queue shows another phase than the transaction has.
 type Event struct {
-	Number  int64
-	At      time.Time
-	Kind    EventKind
-	ID      string // uid, queue or account
-	Sender  string
-	From    lifecycle.Phase // "" for a transaction that was just accepted
-	To      lifecycle.Phase // "" for one that was removed
-	Attempt int             // 0 if the change is about none
+	Number int64
+	At     time.Time
+	Kind   EventKind
+	ID     string // uid, queue or account
+	Sender string
+	From   lifecycle.Phase // "" for a transaction that was just accepted
+	To     lifecycle.Phase // "" for one that was removed
+	// QueueFrom and QueueTo are what the queue showed before it and after it, equal where it did not
+	// move; "" of a sender. From one event of a queue to the next one nothing is left out.
+	QueueFrom, QueueTo lifecycle.QueueState
+
+	Attempt int // 0 if the change is about none
 	Code    string
 	Actor   string // whose word it was, the name of an API key; "" for nobody's in particular
 }
@@ -99,10 +104,32 @@ func (e *numbers) event(number, line string) Event {
 			w[i] = ""
 		}
 	}
-	return Event{
+	event := Event{
 		Number: e.int(number), At: fromMillis(e.int(w[0])), Kind: EventKind(w[1]), ID: w[2], Sender: w[3],
-		From: lifecycle.Phase(w[4]), To: lifecycle.Phase(w[5]), Attempt: int(e.int(w[6])), Code: w[7], Actor: actor,
+		Attempt: int(e.int(w[6])), Code: w[7], Actor: actor,
 	}
+	event.From, event.QueueFrom = beside(w[4])
+	event.To, event.QueueTo = beside(w[5])
+	if event.Kind == OfSender {
+		event.QueueFrom, event.QueueTo = "", ""
+	}
+	return event
+}
+
+// beside reads a phase, and what stands with it of what the queue shows.
+func beside(word string) (lifecycle.Phase, lifecycle.QueueState) {
+	own, shown, apart := strings.Cut(word, "/")
+	phase := lifecycle.Phase(own)
+	if own == "-" {
+		phase = ""
+	}
+	switch {
+	case apart:
+		return phase, lifecycle.Phase(shown).Queue()
+	case phase == "":
+		return phase, lifecycle.QueueFree
+	}
+	return phase, phase.Queue()
 }
 
 // A LogPart is a part of the event log as it stood at one instant.

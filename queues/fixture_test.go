@@ -66,6 +66,7 @@ type fixture struct {
 	pool   *senders.Pool
 
 	scattered bool // nonces are drawn, so that no train is in order
+	veiled    bool // what ran could not be read for a while, so that nobody knew what its queue showed
 }
 
 func newFixture(t *testing.T, client *redis.Client, namespace string) *fixture {

@@ -26,7 +26,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add("1 2 T q\n", state, `{"attempts":[{"nonce":-1}]}`, "") // would wrap around
 	f.Add("1 2 T q\n{}", "99999999999999999999   waiting         ", `{"done":null,"error":{}}`, "")
 	f.Fuzz(func(t *testing.T, posted, state, record, facts string) {
-		txn, err := stored{posted, state + "\n" + record, pairs(facts)}.decode("uid")
+		txn, err := stored{posted: posted, text: state + "\n" + record, facts: pairs(facts)}.decode("uid")
 		if err != nil {
 			if txn != nil {
 				t.Fatalf("an error and a transaction: %v, %+v", err, txn)
@@ -45,7 +45,7 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		once := encodeRecord(txn)
-		again, err := stored{posted, state + "\n" + once, nil}.decode("uid")
+		again, err := stored{posted: posted, text: state + "\n" + once}.decode("uid")
 		if err != nil {
 			t.Fatalf("stored again as %q: %v", once, err)
 		}

@@ -45,7 +45,8 @@ type dump struct {
 	lists   map[string][]string
 	sets    map[string]map[string]float64
 	events  []event
-	told    []string // when, of each event
+	told    []string    // when, of each event
+	showed  [][2]string // of each the phases that its queue showed before and after it, as they stand there
 }
 
 func (f *fixture) dump() dump {
@@ -72,14 +73,14 @@ func (f *fixture) dump() dump {
 			name := strings.TrimPrefix(k, f.key(""))
 			left[name] = p.PTTL(f.ctx, k)
 			switch kind, _, _ := strings.Cut(name, ":"); kind {
-			case "t", "x", "q", "b", "batch", "gone", "n", "is", "ping", "turn", "rate", "stops":
+			case "t", "x", "q", "b", "told", "batch", "gone", "n", "is", "ping", "turn", "rate", "stops":
 				read[name] = p.Get(f.ctx, k)
 			case "f", "s", "recovery", "waiting", "fees", "budgets":
 				read[name] = p.HGetAll(f.ctx, k)
 			case "line", "page":
 				read[name] = p.LRange(f.ctx, k, 0, -1)
-			case "back", "past", "ready", "round", "bound", "st", "free", "own", "procs", "due", "queues", "pages", "senders",
-				"landed", "spent":
+			case "back", "past", "ready", "round", "bound", "st", "free", "own", "procs", "due", "queues", "active", "oldest",
+				"paused", "pages", "senders", "landed", "spent":
 				read[name] = p.ZRangeWithScores(f.ctx, k, 0, -1)
 			case "market":
 				if name == "market:looks" {
@@ -138,6 +139,18 @@ func (f *fixture) dump() dump {
 				for i := range w {
 					w[i] = strings.TrimPrefix(w[i], "-")
 				}
+				var showed [2]string
+				for i := range showed {
+					own, shown, apart := strings.Cut(w[4+i], "/")
+					if w[4+i] = own; !apart {
+						shown = "waiting"
+						if own != "" && lifecycle.Phase(own).Bound() {
+							shown = own
+						}
+					}
+					showed[i] = shown
+				}
+				d.showed = append(d.showed, showed)
 				n, _ := strconv.Atoi(strings.TrimPrefix(m.ID, "0-"))
 				d.events = append(d.events, event{n, w[1], w[2], w[3], w[4], w[5], w[6], w[7]})
 				d.told = append(d.told, w[0])
@@ -322,6 +335,11 @@ func (f *fixture) inspect() {
 		}
 		equal(f.T, "waiting in "+name, got, uidsOf(ts))
 	}
+	for key := range d.strings {
+		if uid, is := strings.CutPrefix(key, "told:"); is && d.strings["t:"+uid] == "" {
+			f.Errorf("%s is left over", key)
+		}
+	}
 	for key, x := range d.hashes {
 		kind, id, _ := strings.Cut(key, ":")
 		switch kind {
@@ -378,6 +396,13 @@ func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line [
 	put func(string, string, float64)) {
 	f.Helper()
 	put("queues", name, 0)
+	if q["paused"] != "" {
+		put("paused", name, 0)
+	}
+	if len(line) > 0 || run.uid != "" {
+		put("active", name, d.sets["active"][name])
+		put("oldest", name, d.sets["oldest"][name])
+	}
 	for _, phase := range []string{"waiting", "done", "failed", "unresolved"} {
 		if n, _ := strconv.Atoi(q[phase]); n != counts[phase] {
 			f.Errorf("queue %s counts %d %s, there are %d", name, n, phase, counts[phase])
@@ -407,9 +432,11 @@ func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line [
 	}
 	switch {
 	case ready:
+		since, _ := strconv.ParseFloat(q["since"], 64)
+		put("active", name, since)
+		put("oldest", name, line[0].seq)
 		as := line[0].typ
 		if seat := explorer.Seat(line[0].by); seat == 0 {
-			since, _ := strconv.ParseFloat(q["since"], 64)
 			put("ready:"+as, name, since)
 		} else {
 			put("round:"+as, q["since"]+" "+name, float64(seat))
@@ -445,6 +472,9 @@ func (f *fixture) inspectEvents(d *dump, all map[string]txn) {
 		}
 		last[e.ID] = e.To
 	}
+	if !f.veiled {
+		f.inspectShown(d, all, dropped)
+	}
 	for uid, t := range all {
 		if phase, told := last[uid]; phase != t.phase && (told || dropped == 0) {
 			f.Errorf("the events leave %s in %q, it is %q", uid, phase, t.phase)
@@ -454,6 +484,48 @@ func (f *fixture) inspectEvents(d *dump, all map[string]txn) {
 	for uid, phase := range last {
 		if phase != "" {
 			f.Errorf("the events leave %s in %q, it is gone", uid, phase)
+		}
+	}
+}
+
+// inspectShown wants from the events alone what each queue shows, without a gap. Whose queue a
+// transaction that is gone was of is not known here.
+func (f *fixture) inspectShown(d *dump, all map[string]txn, dropped int) {
+	f.Helper()
+	shown := map[string]string{}
+	for i, e := range d.events {
+		queue := e.ID
+		if e.Kind == "t" {
+			queue = all[e.ID].queue
+			if key, gone := d.strings["gone:"+e.ID]; gone {
+				_, queue, _ = strings.Cut(key, " ")
+			}
+		}
+		if e.Kind == "s" {
+			continue
+		}
+		if queue == "" { // that of any may have moved
+			clear(shown)
+			dropped = 1
+			continue
+		}
+		if was, told := shown[queue]; d.showed[i][0] != cmp.Or(was, "waiting") && (told || dropped == 0) {
+			f.Errorf("event %d moves queue %s from %s, it was %q", e.Number, queue, d.showed[i][0], was)
+		}
+		shown[queue] = d.showed[i][1]
+	}
+	for key, q := range d.hashes {
+		name, is := strings.CutPrefix(key, "q:")
+		if !is {
+			continue
+		}
+		first, _, _ := strings.Cut(q["run"], ",")
+		phase := "waiting"
+		if first != "" {
+			phase = all[first].phase
+		}
+		if last, told := shown[name]; last != phase && told {
+			f.Errorf("the events leave queue %s in %s, it is %s", name, last, phase)
 		}
 	}
 }

@@ -21,6 +21,8 @@ import (
 //	                       it the record as JSON, which they do not read (codec.go)
 //	f:<uid>        hash    facts of its attempts that were brought beside the record, by number,
 //	                       sender and nonce of the attempt; only ever added to
+//	told:<uid>     string  what its worker said when it was last told how it ended: "<ms> <tries> <callback>
+//	                       <ms until it is told again, -1 if it was answered>", and JSON behind it (codec.go)
 //	b:<uid>        string  signed bytes of the attempt that is sent again, compressed
 //	gone:<uid>     string  "<type> <queue>" of a removed one, for as long as its key is known
 //	line:<queue>   list    uids that have waited since they were posted, in order; "#<sequence>"
@@ -39,6 +41,10 @@ import (
 //	                       in flight as a person has set it, narrow: as it is now that some have
 //	                       broken; and on a line of its own why it is paused
 //	queues         zset    all queue names, for listing
+//	paused         zset    those that are paused
+//	active         zset    those in which something waits or is bound, by when they became ready for it, as
+//	                       in ready, or else were last looked at
+//	oldest         zset    the same by the sequence of what runs or is next, as they were last looked at
 //	stops          string  what holds for queues that come to be, by how their names begin: a line
 //	                       each, "<since ms> <until ms> <beginning> <who said so> <why they are
 //	                       paused>", empty for none; of those that fit a queue the last, and
@@ -76,7 +82,8 @@ import (
 //	events         stream  the log, 0-<n> for event n; events.go describes its one field
 //	is:<name>      string  what the namespace was first used with: network, layout; server: the
 //	                       replication id it was last reconciled on; epoch: of the event log;
-//	                       replicas: when there was one last, ms
+//	                       replicas: when there was one last, ms; listed: that paused, active and
+//	                       oldest hold what was there before they were kept
 //	recovery       hash    of a reconciliation under way: run, since, lost; by, till: whose turn it
 //	                       is; passed: who gave it on; back:<process>: has written back
 //	n:seq n:claim  counters

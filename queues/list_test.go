@@ -234,6 +234,133 @@ func testQueues(f *fixture) {
 	}
 }
 
+// chosen walks a list of queues in pages of a size.
+func (f *fixture) chosen(filter queues.QueueFilter, limit int) (names []string) {
+	f.Helper()
+	for cursor, pages := "", 0; ; pages++ {
+		page, next, err := f.store.ListQueues(f.ctx, filter, limit, cursor)
+		f.ok(err)
+		for _, q := range page {
+			names = append(names, q.Name)
+		}
+		if cursor = next; cursor == "" {
+			return names
+		}
+		if len(page) > limit || pages > 1000 {
+			f.Fatalf("%+v: page %d has %d", filter, pages, len(page))
+		}
+	}
+}
+
+// testChosenQueues chooses queues by what they do, in each of the orders, in pages of any size.
+func testChosenQueues(f *fixture) {
+	f.register("S1", "S2", "S3")
+	f.post("z-run", "z1", "z2") // the first posted, and the last by name
+	f.post("over", "o")
+	f.post("m-run", "m1")
+	f.bound("z1 S1", "o S2", "m1 S3")
+	f.to("o", lifecycle.PhaseDone, final)
+	f.to("z1", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S1", State: lifecycle.Sent}))
+	f.ok(f.pool.Drain(f.ctx, "S2"))
+	equal(f.T, "joined", f.join("z-run", "z1").Transaction.UID, "z2") // two of it are bound
+	f.post("back", "b1", "b2")
+	f.post("halted", "h")
+	f.post("again", "a")
+	f.ok(f.store.Pause(f.ctx, "halted", "x"))
+	f.ok(f.store.Pause(f.ctx, "over", "x"))
+	f.post("back", "b3")
+	f.to("b1", lifecycle.PhaseFailed, person) // it is ready anew, and keeps its turn
+	f.to("a", lifecycle.PhaseFailed, person)
+	f.post("again", "a2") // it has a new turn, and is the youngest
+	for _, test := range []struct {
+		name   string
+		filter queues.QueueFilter
+		want   []string
+	}{
+		{"all", queues.QueueFilter{}, []string{"again", "back", "halted", "m-run", "over", "z-run"}},
+		{"free", queues.QueueFilter{State: lifecycle.QueueFree}, []string{"again", "back", "halted", "over"}},
+		{"blocked", queues.QueueFilter{State: lifecycle.QueueBlocked}, []string{"m-run"}},
+		{"waiting", queues.QueueFilter{State: lifecycle.QueueWaitingInclusion, Active: true}, []string{"z-run"}},
+		{"in no", queues.QueueFilter{State: lifecycle.QueueDelay}, nil},
+		{"oldest", queues.QueueFilter{Oldest: true}, []string{"z-run", "m-run", "back", "halted", "again"}},
+		{"oldest free", queues.QueueFilter{Oldest: true, State: lifecycle.QueueFree}, []string{"back", "halted", "again"}},
+		{"active", queues.QueueFilter{Active: true}, []string{"z-run", "m-run", "back", "halted", "again"}},
+		{"paused", queues.QueueFilter{Paused: true}, []string{"halted", "over"}},
+		{"paused and active", queues.QueueFilter{Paused: true, Active: true}, []string{"halted"}},
+		{"by name", queues.QueueFilter{Oldest: true, Prefix: "z"}, []string{"z-run"}},
+		{"within", queues.QueueFilter{Active: true, Within: queues.Prefixes{"a", "m"}}, []string{"m-run", "again"}},
+		{"paused within", queues.QueueFilter{Paused: true, Within: queues.Prefixes{"o"}}, []string{"over"}},
+		{"blocked within", queues.QueueFilter{State: lifecycle.QueueBlocked, Within: queues.Prefixes{"o"}}, nil},
+	} {
+		for _, limit := range []int{1, 2, 100} {
+			equal(f.T, fmt.Sprint(test.name, " by ", limit), f.chosen(test.filter, limit), test.want)
+		}
+	}
+	f.ok(f.store.Resume(f.ctx, "over"))
+	f.ok(f.store.Resume(f.ctx, "halted"))
+	equal(f.T, "paused", f.chosen(queues.QueueFilter{Paused: true}, 9), nil)
+	page, next, err := f.store.ListQueues(f.ctx, queues.QueueFilter{Oldest: true}, 1, "")
+	f.ok(err)
+	if page[0].Running != "z1" || next == "" {
+		f.Errorf("the first: %+v, cursor %q", page[0], next)
+	}
+	for _, cursor := range []string{next, "back", "oldest:x:back", "oldest:-1:back", "oldest:1:", "oldest:1:a b"} {
+		_, _, err := f.store.ListQueues(f.ctx, queues.QueueFilter{Active: true}, 1, cursor)
+		if !errors.Is(err, queues.ErrBadCursor) {
+			f.Errorf("cursor %q: %v", cursor, err)
+		}
+	}
+}
+
+// testRelist brings into the lists what an earlier build has left out of them.
+func testRelist(f *fixture) {
+	f.register("S")
+	for _, name := range numbered("q", 1, 205) {
+		f.post(name, "t-"+name)
+	}
+	f.post("q0001", "behind")
+	f.bound("t-q0001 S")
+	f.ok(f.store.Pause(f.ctx, "q0002", "x"))
+	f.to("t-q0003", lifecycle.PhaseFailed, person)
+	f.ok(f.store.Pause(f.ctx, "q0003", "x"))
+	lists := []string{f.key("active"), f.key("oldest"), f.key("paused")}
+	f.ok(f.client.Del(f.ctx, lists...).Err())
+	f.ok(f.store.Relist(f.ctx))
+	equal(f.T, "paused", f.chosen(queues.QueueFilter{Paused: true}, 9), []string{"q0002", "q0003"})
+	equal(f.T, "active", len(f.chosen(queues.QueueFilter{Active: true}, 100)), 204)
+	equal(f.T, "oldest", f.chosen(queues.QueueFilter{Oldest: true}, 100)[:2], []string{"q0001", "q0002"})
+	before := f.store.Calls()
+	f.ok(f.store.Relist(f.ctx))
+	equal(f.T, "scripts of another start", f.store.Calls(), before)
+}
+
+// boundedLists wants a page of what is chosen to cost the same beside any number of other queues.
+func boundedLists(f *fixture) {
+	f.register("S")
+	f.post("a-run", "a")
+	f.bound("a S")
+	f.post("b-wait", "b")
+	f.post("c-paused", "c")
+	f.ok(f.store.Pause(f.ctx, "c-paused", "x"))
+	cost := func() (all []int) {
+		for _, filter := range []queues.QueueFilter{
+			{Active: true}, {Oldest: true}, {Paused: true}, {State: lifecycle.QueueBlocked},
+			{Oldest: true, State: lifecycle.QueueFree},
+		} {
+			all = append(all, f.commands(func() { f.chosen(filter, 100) })[""])
+		}
+		return all
+	}
+	f.chosen(queues.QueueFilter{State: lifecycle.QueueBlocked}, 1) // loads the scripts
+	f.chosen(queues.QueueFilter{Active: true}, 1)
+	few := cost()
+	for _, name := range numbered("idle", 1, 1500) {
+		f.post(name, name)
+		f.to(name, lifecycle.PhaseFailed, person)
+	}
+	equal(f.T, "commands beside 1,500 queues", cost(), few)
+}
+
 func first[T any](v T, _ string, _ error) T { return v }
 
 // TestBounded holds how much one script does against what there is.
@@ -243,7 +370,7 @@ func TestBounded(t *testing.T) {
 	for name, run := range map[string]func(*fixture){
 		"Remove": boundedRemove, "Audit": boundedAudit, "Read": boundedRead, "Page": boundedPage, "Bind": boundedBind,
 		"Fees": boundedFees, "Together": boundedTogether, "Place": boundedPlace,
-		"Round": boundedRound, "RoundOfTwo": testRoundOfTwo("a", "b", 10_000),
+		"Lists": boundedLists, "Round": boundedRound, "RoundOfTwo": testRoundOfTwo("a", "b", 10_000),
 	} {
 		// One after the other: the server counts the commands of all.
 		if !t.Run(name, func(t *testing.T) { newFixture(t, server.Client, name).run(run, true) }) {
@@ -401,7 +528,7 @@ func boundedTogether(f *fixture) {
 			f.Errorf("an end takes %v", got)
 		}
 		if got := f.commands(func() {
-			_, err := f.store.Called(f.ctx, t, lifecycle.OnSuccess, queues.Never)
+			_, err := f.store.Called(f.ctx, t, lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
 			f.ok(err)
 		}); got["get"] > 0 {
 			f.Errorf("an answer to a callback takes %v", got)

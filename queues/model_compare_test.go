@@ -605,16 +605,22 @@ func (m *model) readLog() {
 	after, limit := m.trimmed+m.rand.IntN(len(kept)+3)-1, 1+m.rand.IntN(5)
 	got, err := m.store.ReadLog(m.ctx, int64(max(0, after)), limit)
 	m.ok(err)
+	d := m.dump()
 	event := func(n int) (e queues.Event) {
 		if n <= m.trimmed || n > len(m.want.Log) {
 			return e
 		}
 		w := m.want.Log[n-1]
-		return queues.Event{
+		e = queues.Event{
 			Number: int64(n), At: w.At, Kind: queues.EventKind(w.Kind), ID: w.ID, Sender: w.Sender,
 			From: lifecycle.Phase(w.From),
 			To:   lifecycle.Phase(w.To), Attempt: w.Attempt, Code: w.Code,
 		}
+		if e.Kind != queues.OfSender {
+			showed := d.showed[n-1-m.trimmed]
+			e.QueueFrom, e.QueueTo = lifecycle.Phase(showed[0]).Queue(), lifecycle.Phase(showed[1]).Queue()
+		}
+		return e
 	}
 	want := queues.LogPart{Epoch: got.Epoch, Doubted: m.want.Unsettled}
 	want.First, want.Last = int64(m.trimmed+1), int64(len(m.want.Log))

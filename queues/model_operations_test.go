@@ -242,8 +242,14 @@ func (m *model) calledBack() bool {
 	if c == "" {
 		return false
 	}
+	said := lifecycle.Told{Callback: c, Done: again < 0, Before: v.real.Told.Baton()}
+	if said.Done {
+		said.Answer = one(m, nil, json.RawMessage(`{"n":1}`), json.RawMessage(`{"a":["\u00e4",1.10]}`))
+	} else {
+		said.Error = one(m, "", "why")
+	}
 	m.do(0, func(s *queues.Store, _ *poolOf) answer {
-		tries, err := s.Called(m.ctx, v.real, c, again)
+		tries, err := s.Called(m.ctx, v.real, said, again)
 		if err != nil {
 			return m.said(nil, err)
 		}
@@ -254,7 +260,7 @@ func (m *model) calledBack() bool {
 			return says("0")
 		}
 		waited := m.want.Awaits(m.queueOf(t.Queue), t.UID)
-		if m.want.Called(t.UID, c, again < 0); again >= 0 {
+		if m.want.Called(t.UID, said); again >= 0 {
 			m.due["c:"+t.UID] = m.now.Add(again)
 			return says("%d", r.Txn.CallbackTries)
 		}

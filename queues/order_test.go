@@ -178,6 +178,7 @@ func testReopened(f *fixture) {
 
 // testReopenedBeforeDamaged: what comes back while what runs behind it cannot be read does so once.
 func testReopenedBeforeDamaged(f *fixture) {
+	f.veiled = true
 	f.register("S")
 	f.post("q", "a", "b")
 	f.bound("a S")

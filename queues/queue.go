@@ -64,7 +64,7 @@ func (p Prefixes) ranges(prefix string) []string {
 // QueuesNamed is Queues for those whose names begin with prefix, and lie within some.
 func (s *Store) QueuesNamed(ctx context.Context, prefix string, within Prefixes, limit int,
 	cursor string) ([]*Queue, string, error) {
-	names, next, err := s.queueNames(ctx, prefix, within, limit, cursor)
+	names, next, err := s.queueNames(ctx, "queues", prefix, within, limit, cursor)
 	if err != nil {
 		return nil, "", err
 	}
@@ -78,8 +78,8 @@ func (s *Store) QueuesNamed(ctx context.Context, prefix string, within Prefixes,
 	return qs, next, nil
 }
 
-// queueNames are the names of QueuesNamed: no record is read for them.
-func (s *Store) queueNames(ctx context.Context, prefix string, within Prefixes, limit int,
+// queueNames are the names in an index of which all scores are one: no record is read for them.
+func (s *Store) queueNames(ctx context.Context, index, prefix string, within Prefixes, limit int,
 	cursor string) (names []string, next string, err error) {
 	if cursor != "" && (!ValidName(cursor) || !strings.HasPrefix(cursor, prefix)) {
 		return nil, "", ErrBadCursor
@@ -95,7 +95,7 @@ func (s *Store) queueNames(ctx context.Context, prefix string, within Prefixes, 
 		if cursor >= begin && cursor != "" {
 			from = "(" + cursor
 		}
-		more, err := s.client.ZRangeByLex(ctx, s.key("queues"),
+		more, err := s.client.ZRangeByLex(ctx, s.key(index),
 			&redis.ZRangeBy{Min: from, Max: to, Count: int64(limit - len(names))}).Result()
 		if err != nil {
 			return nil, "", storeError("listing queues", err)

@@ -189,7 +189,7 @@ func (r Recovery) Candidates(ctx context.Context, see func(uids []string) (more 
 		return nil
 	}
 	for cursor := ""; ; {
-		names, next, err := s.queueNames(ctx, "", nil, 100, cursor)
+		names, next, err := s.queueNames(ctx, "queues", "", nil, 100, cursor)
 		if err != nil {
 			return err
 		}

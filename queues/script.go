@@ -108,6 +108,8 @@ var (
 	widthScript     = NewScript("width", source("removal")+source("width"))
 	lineScript      = newPlainScript("line", source("line"))
 	oldestScript    = newPlainScript("oldest", source("oldest"))
+	boundScript     = newPlainScript("bound", source("bound"))
+	relistScript    = NewScript("relist", source("relist"))
 	postponeScript  = NewScript("postpone", source("postpone"))
 	turnScript      = NewScript("turn", source("turn"))
 	regainScript    = NewScript("regain", source("regain"))

@@ -146,6 +146,8 @@ func TestStore(t *testing.T) {
 		"ListTimes":           testListTimes,
 		"ListManyPassed":      testListManyPassed,
 		"Queues":              testQueues,
+		"ChosenQueues":        testChosenQueues,
+		"Relist":              testRelist,
 		"ErrorsByName":        testErrorsByName,
 		"Fees":                testFees,
 		"FeesOfWhom":          testFeesOfWhom,
@@ -350,7 +352,7 @@ func testUnawaitedCallback(f *fixture) {
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 0, long))
 	woken(f.store)
-	_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, queues.Never)
+	_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
 	f.ok(err)
 	if woken(f.store) {
 		f.Error("somebody is woken")
@@ -386,7 +388,10 @@ func testWake(f *fixture) {
 	f.post("q", "c")
 	f.to("b", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
 	for _, does := range []func(){
-		func() { _, err := f.store.Called(f.ctx, f.get("b"), lifecycle.OnSuccess, queues.Never); f.ok(err) },
+		func() {
+			_, err := f.store.Called(f.ctx, f.get("b"), lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
+			f.ok(err)
+		},
 		func() { f.ok(f.store.Pause(f.ctx, "q", "x")); woken(f.store); f.ok(f.store.Resume(f.ctx, "q")) },
 		func() {
 			f.ok(f.store.PauseUntil(f.ctx, "q", "x", f.now().Add(time.Millisecond)))
@@ -514,7 +519,7 @@ func testPlanned(f *fixture) {
 	plans("a callback", 10, to("c", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 10*hour, 12*hour)))
 	called := func(again time.Duration) func() {
 		return func() {
-			_, err := f.store.Called(f.ctx, f.get("c"), lifecycle.OnSuccess, again)
+			_, err := f.store.Called(f.ctx, f.get("c"), lifecycle.Told{Callback: lifecycle.OnSuccess}, again)
 			f.ok(err)
 		}
 	}
@@ -653,7 +658,8 @@ func testEventsRead(f *fixture) {
 	events[0].At = time.Time{}
 	equal(f.T, "event", events[0], queues.Event{
 		Number: 4, Kind: queues.OfTransaction, ID: "a", Sender: "S",
-		From: lifecycle.PhaseDispatching, To: lifecycle.PhaseFailed, Code: "CANCELLED",
+		From: lifecycle.PhaseDispatching, To: lifecycle.PhaseFailed,
+		QueueFrom: lifecycle.QueueBlocked, QueueTo: lifecycle.QueueFree, Code: "CANCELLED",
 	})
 }
 

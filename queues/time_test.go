@@ -1,6 +1,7 @@
 package queues_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -299,16 +300,17 @@ func testHoldAnswered(f *fixture) {
 	f.post("q", "a", "b", "c")
 	f.bound("a S")
 	f.to("a", lifecycle.PhaseFailed, tell(lifecycle.OnFailure, long, long))
-	tries, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, queues.Never)
+	tries, err := f.store.Called(f.ctx, f.get("a"), lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
 	f.ok(err)
 	equal(f.T, "tries", tries, 0)
 	f.bound() // another callback was answered
-	_, err = f.store.Called(f.ctx, f.get("a"), lifecycle.OnFailure, queues.Never)
+	_, err = f.store.Called(f.ctx, f.get("a"), lifecycle.Told{Callback: lifecycle.OnFailure}, queues.Never)
 	f.ok(err)
 	f.bound("b S")
 	f.to("b", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 0, long)) // no hold
 	f.bound("c S")
-	_, err = f.store.Called(f.ctx, &lifecycle.Transaction{UID: "none", Queue: "q"}, lifecycle.OnSuccess, queues.Never)
+	none := &lifecycle.Transaction{UID: "none", Queue: "q"}
+	_, err = f.store.Called(f.ctx, none, lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
 	f.ok(err)
 }
 
@@ -320,15 +322,26 @@ func testCallbackAgain(f *fixture) {
 	equal(f.T, "to tell", f.tick().Callbacks, []string{"a"})
 	equal(f.T, "leased to the one that was told", f.tick().Callbacks, nil)
 	for want := 1; want <= 3; want++ {
-		tries, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, time.Millisecond)
+		tries, err := f.store.Called(f.ctx, f.get("a"), lifecycle.Told{Callback: lifecycle.OnSuccess}, time.Millisecond)
 		f.ok(err)
 		if tries != want || f.get("a").CallbackTries != want {
 			f.Errorf("told %d times, want %d", tries, want)
 		}
 		f.eventually("it is due again", func() bool { return slices.Equal(f.tick().Callbacks, []string{"a"}) })
 	}
-	_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.OnSuccess, queues.Never)
+	last := f.get("a").Told
+	if last.Done || last.Tries != 3 || last.At.IsZero() || last.Callback != lifecycle.OnSuccess {
+		f.Errorf("told in vain: %+v", last)
+	}
+	said := lifecycle.Told{Callback: lifecycle.OnSuccess, Answer: json.RawMessage(`{"n":1E400}`), Error: "why"}
+	_, err := f.store.Called(f.ctx, f.get("a"), said, queues.Never)
 	f.ok(err)
+	got := f.get("a").Told
+	said.Done, said.Tries, said.At = true, 4, got.At
+	equal(f.T, "what it said", got, said)
+	events := f.told("t")
+	equal(f.T, "told last", events[len(events)-1],
+		event{Kind: "t", ID: "a", Sender: "S", From: "done", To: "done", Code: "ANSWERED"})
 	if k := f.tick(); len(k.Callbacks) > 0 || k.Next != queues.Never || f.get("a").Callback != "" {
 		f.Errorf("answered, and yet %+v", k)
 	}
@@ -420,7 +433,7 @@ func testLeftAlone(f *fixture) {
 	f.to("a", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
 	f.bound()
 	a := f.get("a")
-	_, err := f.store.Called(f.ctx, a, lifecycle.OnSuccess, queues.Never)
+	_, err := f.store.Called(f.ctx, a, lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
 	f.ok(err)
 	f.bound("b S")
 	f.to("b", lifecycle.PhaseWaiting, hold(long))
@@ -481,7 +494,7 @@ func testToldAndLeftAlone(f *fixture) {
 			f.to(a, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
 		}
 		waits(queue, a)
-		_, err := f.store.Called(f.ctx, f.get(a), lifecycle.OnSuccess, queues.Never)
+		_, err := f.store.Called(f.ctx, f.get(a), lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
 		f.ok(err)
 		waits(queue)
 		d := f.dump()
@@ -501,7 +514,7 @@ func testToldAndLeftAlone(f *fixture) {
 	f.to("c", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
 	f.ok(f.store.Resume(f.ctx, "resumed"))
 	f.bound()
-	_, err := f.store.Called(f.ctx, f.get("c"), lifecycle.OnSuccess, queues.Never)
+	_, err := f.store.Called(f.ctx, f.get("c"), lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
 	f.ok(err)
 	f.bind(1)
 	equal(f.T, "what runs", f.queue("resumed").Running, "d")

@@ -323,6 +323,35 @@ func (p *Pool) List(ctx context.Context, limit int, cursor string) ([]*Sender, s
 	return ss, next, nil
 }
 
+// ListIn is List of those in a state, "" for all. It looks at no more than 10,000 senders, so a page may
+// be short and still have a next one. Error: queues.ErrUnavailable.
+func (p *Pool) ListIn(ctx context.Context, state lifecycle.QueueState, limit int,
+	cursor string) ([]*Sender, string, error) {
+	if state == "" {
+		return p.List(ctx, limit, cursor)
+	}
+	var page []*Sender
+	const most = 10_000
+	for looked := 0; looked < most; looked += queues.MaxBatch {
+		some, next, err := p.List(ctx, queues.MaxBatch, cursor)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, s := range some {
+			if s.State() != state {
+				continue
+			}
+			if page = append(page, s); len(page) == limit {
+				return page, s.AccountID, nil
+			}
+		}
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	return page, cursor, nil
+}
+
 // All yields every sender in order of their accounts, a page at a time. What is yielded with
 // an error is nil, and the last. Error: queues.ErrUnavailable.
 func (p *Pool) All(ctx context.Context) iter.Seq2[*Sender, error] {

@@ -3,7 +3,9 @@ package sequencer
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -71,8 +73,18 @@ func (s *Sequencer) tell(ctx context.Context, t *lifecycle.Transaction, worker d
 		s.Log.Info("callback is for a worker of another process", about(t, "callback", t.Callback, "err", err)...)
 		return
 	}
+	said := lifecycle.Told{Callback: t.Callback}
 	if err == nil {
-		err = s.report(ctx, t, worker)
+		said.Answer, err = s.report(ctx, t, worker)
+	}
+	switch {
+	case err != nil:
+		said.Error, said.Before = err.Error(), t.Told.Baton()
+	case len(said.Answer) > lifecycle.MostAnswer:
+		said.Error = fmt.Sprintf("its answer has %d bytes, more than %d, and is not kept", len(said.Answer), lifecycle.MostAnswer)
+		said.Answer = nil
+	case !json.Valid(said.Answer):
+		said.Answer = nil
 	}
 	again := queues.Never
 	if err != nil {
@@ -80,7 +92,7 @@ func (s *Sequencer) tell(ctx context.Context, t *lifecycle.Transaction, worker d
 		s.Log.Warn("callback not answered", about(t, "callback", t.Callback, "tries", t.CallbackTries+1, "err", err)...)
 	}
 	for try := 0; ctx.Err() == nil && try < 10; try++ {
-		if _, err := s.Store.Called(ctx, t, t.Callback, again); err == nil {
+		if _, err := s.Store.Called(ctx, t, said, again); err == nil {
 			if again < 0 {
 				s.tellNext(ctx, t.Queue)
 			}
@@ -108,16 +120,19 @@ func decisive(t *lifecycle.Transaction) (*lifecycle.Attempt, string) {
 	return nil, t.Sender
 }
 
-func (s *Sequencer) report(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker) error {
+func (s *Sequencer) report(
+	ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker,
+) (answer json.RawMessage, err error) {
 	d, ok := s.Types.Lookup(t.Type)
 	if !ok {
-		return errors.New("no dispatcher for type " + t.Type)
+		return nil, errors.New("no dispatcher for type " + t.Type)
 	}
 	a, account := decisive(t)
 	out := dispatcher.Outcome{
 		Txn:       dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.ShownData(), Queue: t.Queue, Retries: t.Retries},
 		AccountID: account,
 		Result:    dispatcher.Result{Hash: t.Hash(), Done: t.Done},
+		Answered:  t.Told.Baton(),
 	}
 	if a != nil {
 		out.Result.Data = a.Data
@@ -127,10 +142,10 @@ func (s *Sequencer) report(ctx context.Context, t *lifecycle.Transaction, worker
 	}
 	began := time.Now()
 	telling, told := s.traced(ctx, t, "report", len(t.Attempts))
-	err := d.Report(telling, worker, t.Callback == lifecycle.OnSuccess, out)
+	answer, err = d.Report(telling, worker, t.Callback == lifecycle.OnSuccess, out)
 	told(err)
 	s.timed(t.Type, "report", began, err)
-	return err
+	return answer, err
 }
 
 // anyWorker is the account's worker, or another one if that is gone.

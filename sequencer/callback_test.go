@@ -89,6 +89,77 @@ func TestCallbackData(t *testing.T) {
 	})
 }
 
+// TestCallbackAnswers: what a worker says to a callback is kept with the transaction, told by an event,
+// and given to the next callback of it, also where that is tried twice; what is too long is not.
+func TestCallbackAnswers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := harness.New(t, devnet.Config{FillRate: 1})
+		w.Policy.MaxRetries = 0
+		_, worker := w.Worker(1, devworker.Options{})
+		var mu sync.Mutex
+		var said []string // of each callback, what it was given
+		hear := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			var in struct{ Answered json.RawMessage }
+			_ = json.Unmarshal(body, &in)
+			mu.Lock()
+			defer mu.Unlock()
+			said = append(said, string(in.Answered))
+			_, _ = io.WriteString(rw, []string{
+				`{"success":true,"ticket":17}`, `{"success":false}`, `{"hash":"5J","long":"` + strings.Repeat("x", 5000) + `"}`,
+			}[len(said)-1])
+		})
+		fails := &ear{next: worker, answer: func(path, _ string, nth int) string {
+			if path == "/prove/MINT" && nth == 1 {
+				return `{"error":{"code":"500","message":"never"}}`
+			}
+			return ""
+		}}
+		w.Web.Serve(w, "worker1", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/on-") {
+				hear(rw, r)
+				return
+			}
+			fails.ServeHTTP(rw, r)
+		}))
+		p := w.Start()
+		w.Post("claim", "a")
+		w.Await("a", lifecycle.Unresolved, time.Hour)
+		told := func(want lifecycle.Told) {
+			t.Helper()
+			got := w.AwaitTxn("a", "told", time.Hour, func(t *lifecycle.Transaction) bool { return t.Callback == "" }).Told
+			if got.At.IsZero() {
+				t.Error("nobody knows when it was told")
+			}
+			got.At = time.Time{}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		}
+		told(lifecycle.Told{Callback: lifecycle.OnFailure, Done: true, Tries: 1, Answer: json.RawMessage(`{"ticket":17}`)})
+		_, err := p.Retry(w.Ctx, "a")
+		w.OK(err)
+		w.Await("a", lifecycle.Done, time.Hour)
+		told(lifecycle.Told{Callback: lifecycle.OnSuccess, Done: true, Tries: 2,
+			Error: "its answer has 5023 bytes, more than 4096, and is not kept"})
+		if diff := cmp.Diff([]string{"", `{"ticket":17}`, `{"ticket":17}`}, said); diff != "" {
+			t.Error(diff)
+		}
+		events, err := p.Store.Events(w.Ctx, 0, 100)
+		w.OK(err)
+		var answered []string
+		for _, e := range events {
+			if e.Code == lifecycle.CodeAnswered {
+				answered = append(answered, fmt.Sprint(e.ID, " ", e.From, " ", e.To, " ", e.QueueFrom, " ", e.QueueTo))
+			}
+		}
+		if diff := cmp.Diff([]string{"a unresolved unresolved FREE FREE"}, answered); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 // TestCallbackForHours: a callback that nobody answers is told again and again, however
 // often that was, until somebody does.
 func TestCallbackForHours(t *testing.T) {

@@ -202,6 +202,14 @@ func callAll(t *testing.T, s *service) {
 			t.Errorf("%+v, %v", q, err)
 		}
 	}
+	for choice, want := range map[client.QueueChoice]int{{Active: true, State: "FREE"}: 1, {Prefix: "q"}: 1, {Oldest: true, Prefix: "r"}: 0, {Paused: true}: 0} {
+		if page := must(c.ChosenQueues(ctx, choice, client.Cut{Limit: 5}))(t); len(page.Items) != want {
+			t.Errorf("%+v chooses %+v", choice, page.Items)
+		}
+	}
+	if _, err := c.ChosenQueues(ctx, client.QueueChoice{Paused: true, Oldest: true}, client.Cut{}); !errors.Is(err, client.BadRequest) {
+		t.Errorf("paused ones by age: %v", err)
+	}
 	if x := must(c.AddSender(ctx, "B62x", "http://w"))(t); !x.Available || x.Nonce != nil || x.Balance != nil {
 		t.Errorf("added %+v", x)
 	}
@@ -210,6 +218,11 @@ func callAll(t *testing.T, s *service) {
 		t.Errorf("drained %+v", x)
 	}
 	must(c.ResumeSender(ctx, "B62x"))(t)
+	for state, want := range map[string]int{"": 1, "FREE": 1, "DELAY": 0} {
+		if page := must(c.SendersIn(ctx, state, client.Cut{}))(t); len(page.Items) != want {
+			t.Errorf("in state %q: %+v", state, page.Items)
+		}
+	}
 	for x, err := range c.EachSender(ctx) {
 		if err != nil || x.AccountID != "B62x" {
 			t.Errorf("%+v, %v", x, err)

@@ -17,17 +17,22 @@ import (
 
 // An Event is one change. Absent values are zero.
 type Event struct {
-	ID      string    `json:"id"` // to go on behind it
-	At      time.Time `json:"at"`
-	UID     string    `json:"uid"`
-	Queue   string    `json:"queue"`
-	Type    string    `json:"type"` // of the transaction
-	Sender  string    `json:"sender"`
-	From    State     `json:"from"`
-	To      State     `json:"to"` // equal to From where Code says all
-	Attempt int       `json:"attempt"`
-	Code    string    `json:"code"`
-	Actor   string    `json:"actor"` // the name of the key whose word it was, "" for nobody's
+	ID     string    `json:"id"` // to go on behind it
+	At     time.Time `json:"at"`
+	UID    string    `json:"uid"`
+	Queue  string    `json:"queue"`
+	Type   string    `json:"type"` // of the transaction
+	Sender string    `json:"sender"`
+	From   State     `json:"from"`
+	To     State     `json:"to"` // equal to From where Code says all
+	// QueueFrom and QueueTo are what the queue showed before it and after it, as Queue.State does; equal
+	// where it did not move, "" of a sender.
+	QueueFrom string `json:"queueFrom"`
+	QueueTo   string `json:"queueTo"`
+
+	Attempt int    `json:"attempt"`
+	Code    string `json:"code"`
+	Actor   string `json:"actor"` // the name of the key whose word it was, "" for nobody's
 
 	Of  string          `json:"-"` // "transaction", "queue" or "sender"
 	Raw json.RawMessage `json:"-"` // as it was sent

@@ -16,6 +16,35 @@ func (c *Client) Queues(ctx context.Context, cut Cut) (*Page[Queue], error) {
 	return ask[Page[Queue]](ctx, c, request{method: http.MethodGet, query: cut.query(url.Values{})}, "queues")
 }
 
+// A QueueChoice chooses queues of a list, and their order; its zero value is all, by name.
+type QueueChoice struct {
+	Prefix string // of their names
+	State  string // FREE, BLOCKED, INCLUSION, WAITING_INCLUSION, RETRY or DELAY
+	Paused bool   // those that are paused
+	Active bool   // those in which something waits or is under way, in the order in which they are taken
+	Oldest bool   // the same, the one first that has what was posted first; not beside Paused
+}
+
+// ChosenQueues lists the queues that f chooses. A page may be short and still have a NextCursor.
+// Codes: BadRequest, BadCursor.
+func (c *Client) ChosenQueues(ctx context.Context, f QueueChoice, cut Cut) (*Page[Queue], error) {
+	q := url.Values{}
+	for name, chosen := range map[string]bool{"paused": f.Paused, "active": f.Active} {
+		if chosen {
+			q.Set(name, "true")
+		}
+	}
+	if f.Oldest {
+		q.Set("order", "oldest")
+	}
+	for name, value := range map[string]string{"prefix": f.Prefix, "state": f.State} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return ask[Page[Queue]](ctx, c, request{method: http.MethodGet, query: cut.query(q)}, "queues")
+}
+
 // EachQueue goes over all queues. It ends with the first error.
 func (c *Client) EachQueue(ctx context.Context) iter.Seq2[*Queue, error] {
 	return each(func(cursor string) (*Page[Queue], error) { return c.Queues(ctx, Cut{500, cursor}) })
@@ -92,6 +121,16 @@ func (c *Client) WidenQueue(ctx context.Context, name string, width int) (*Queue
 // Senders lists the senders. Code: BadCursor.
 func (c *Client) Senders(ctx context.Context, cut Cut) (*Page[Sender], error) {
 	return ask[Page[Sender]](ctx, c, request{method: http.MethodGet, query: cut.query(url.Values{})}, "senders")
+}
+
+// SendersIn lists the senders whose queue is in a state. A page may be short and still have a NextCursor.
+// Codes: BadRequest, BadCursor.
+func (c *Client) SendersIn(ctx context.Context, state string, cut Cut) (*Page[Sender], error) {
+	q := url.Values{}
+	if state != "" {
+		q.Set("state", state)
+	}
+	return ask[Page[Sender]](ctx, c, request{method: http.MethodGet, query: cut.query(q)}, "senders")
 }
 
 // EachSender goes over all senders. It ends with the first error.

@@ -47,6 +47,7 @@ type Transaction struct {
 	FinalAt         time.Time       `json:"finalAt"`
 	Reopened        bool            `json:"reopened"`
 	CancelRequested bool            `json:"cancelRequested"`
+	Callback        *Callback       `json:"callback"` // nil while nobody is to be told how it ended
 	// Of a batch for a ledger, in Grid's words; nil and "" of all else. See LedgerBatch.
 	Submitted              *bool  `json:"submitted"`
 	SubmissionError        string `json:"submissionError"` // a code, of what ended without a verdict of its ledger
@@ -62,6 +63,26 @@ func (t *Transaction) UnmarshalJSON(doc []byte) error {
 	err := json.Unmarshal(doc, (*plain)(t))
 	if string(t.Done) == "null" {
 		t.Done = nil
+	}
+	return err
+}
+
+// A Callback is what became of telling a worker how a transaction ended.
+type Callback struct {
+	Name   string          `json:"name"` // on-success or on-failure
+	Told   bool            `json:"told"` // it was answered; else it is told again
+	Tries  int             `json:"tries"`
+	Answer json.RawMessage `json:"answer"` // an object, nil if it was answered with nothing
+	Error  string          `json:"error"`  // why it is told again, or its answer was not kept
+	At     time.Time       `json:"at"`     // of the last try
+}
+
+// UnmarshalJSON reads a null answer as none.
+func (c *Callback) UnmarshalJSON(doc []byte) error {
+	type plain Callback
+	err := json.Unmarshal(doc, (*plain)(c))
+	if string(c.Answer) == "null" {
+		c.Answer = nil
 	}
 	return err
 }

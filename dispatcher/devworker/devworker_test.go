@@ -221,12 +221,12 @@ func TestCallbacks(t *testing.T) {
 	b.Fail(devworker.Fault{On: devworker.OnSuccess, Times: 2, Kind: devworker.Answer, Body: `{"success":false}`})
 	outcome := dispatcher.Outcome{Txn: call(1, 0, 1).Txn, AccountID: b.at.AccountID, Result: dispatcher.Result{Hash: "5J", Data: json.RawMessage(`"any"`)}}
 	for i := range 3 {
-		if err := b.remote.Report(t.Context(), b.at, true, outcome); (err == nil) != (i == 2) {
+		if _, err := b.remote.Report(t.Context(), b.at, true, outcome); (err == nil) != (i == 2) {
 			t.Errorf("report %d: %v", i+1, err)
 		}
 	}
 	outcome.Error = &dispatcher.WorkerError{Code: "20206"}
-	if err := b.remote.Report(t.Context(), b.at, false, outcome); err != nil {
+	if _, err := b.remote.Report(t.Context(), b.at, false, outcome); err != nil {
 		t.Error(err)
 	}
 	want := []devworker.Call{

@@ -43,8 +43,10 @@ if t.phase ~= 'waiting' then
   end
   if ARGV[9] ~= '' then call('ZREM', P .. 'landed:' .. ARGV[9], uid) end
   if t.phase == 'unresolved' then known(t.sender, 'why:OUTCOME_UNKNOWN:' .. uid) end
-  event('t', uid, t.sender, t.phase, 'waiting', '', 'RESTORED')
-  passes(t, q, typ, seq, t.phase, 'waiting')
+  local phase = t.phase
+  passes(t, q, typ, seq, phase, 'waiting')
+  t.phase = 'waiting'
+  event('t', uid, t.sender, phase, 'waiting', '', 'RESTORED', q)
   t.overtaken = overtaken
 end
 for other in string.gmatch(others, '[^,]+') do
@@ -84,7 +86,7 @@ claim(t, me)
 write(t)
 put('past:' .. queue, seq, uid)
 put('bound', seq, uid)
-event('t', uid, sender, 'waiting', t.phase, '', 'ADOPTED')
+event('t', uid, sender, 'waiting', t.phase, '', 'ADOPTED', q)
 place(q)
 flush()
 return { 'ok' }

@@ -49,7 +49,7 @@
 --   {"gone"}, {"error", text}: what went wrong with it, or {"costly", "sender", "all" or a budget: whose limit, the fees of the day
 --   so far, milliseconds until the day is over}
 -- Cost: about five commands, three more for a landing, and from one (a bound phase to a
---   bound phase) to four (a landing) for each
+--   bound phase) to four (a landing) for each, one more where another one of its queue runs
 
 local WORDS = {
   confirm = 0, trusts = 0, ['in-order'] = 0, limits = 2, keep = 0, claim = 1, tell = 3, told = 0, hold = 1, rest = 4, absolve = 1, next = 1, least = 2,
@@ -152,10 +152,11 @@ local function advance(o, n)
   if why then return why end
   local from = t.phase
   local moved = from ~= to
-  -- Between bound phases nothing moves but the transaction.
+  -- Between bound phases nothing moves but the transaction, and what its queue shows.
   local leaves = moved and not (BOUND[from] and BOUND[to])
   -- What cannot be read is found before anything is counted.
   local q = (leaves or said.tell or said.hold or said.broke) and que(queue)
+  local line = q or sound(queue)
   why = costly(t, said, cost, queue)
   if why then return why end
 
@@ -197,7 +198,7 @@ local function advance(o, n)
     if about(other).group then set(other, 'streak', '') end
     known(other, 'why:RESTED:doubt')
   end
-  if moved or code ~= '' then event('t', uid, t.sender, from, to, number, code) end
+  if moved or code ~= '' then event('t', uid, t.sender, from, to, number, code, line) end
   plans(t, q, said)
   if q then narrows(q, said) end
   if q then place(q) end
@@ -206,6 +207,6 @@ local function advance(o, n)
   return { 'ok', possible and 1 or 0, now, (select(2, write(t))), facts(t) }
 end
 
-local answers = each(advance, function(o) return not BOUND[ARGV[o + 8]] end)
+local answers = each(advance, function() return true end)
 flush()
 return answers

@@ -86,7 +86,8 @@ function audits.q(name)
     end
   end
   return { name, call('GET', P .. 'q:' .. name) or '', {
-    'listed', score('queues', name), 'phase', q.run ~= '' and run.phase or '', 'by', run.sender, 'runs', runs or '',
+    'listed', score('queues', name), 'active', score('active', name), 'oldest', score('oldest', name),
+    'paused', score('paused', name), 'phase', q.run ~= '' and run.phase or '', 'by', run.sender, 'runs', runs or '',
     'bound', sender(q.sender, 'queue'), 'registered', exists('s:' .. q.sender), 'first', first or '', 'type', typ or '',
     'score', score(stands(q)), 'due', score('due', 'q:' .. name), 'ordered', ordered,
     'short', short and 1 or 0, 'waiting', counts.waiting, 'done', counts.done, 'failed', counts.failed,
@@ -105,7 +106,8 @@ end
 
 -- Whose the members of an index are, and what these say of themselves.
 local MEMBERS = {
-  ready = { 'q:', function(name) return que(name).ready end }, queues = { 'q:' }, senders = { 's:' }, past = { 'x:' },
+  ready = { 'q:', function(name) return que(name).ready end }, queues = { 'q:' }, active = { 'q:' }, oldest = { 'q:' },
+  paused = { 'q:' }, senders = { 's:' }, past = { 'x:' },
   free = { 's:', function(name) return sender(name, 'queue') end },
   own = { 'x:', function(uid) return txn(uid).claim end },
 }

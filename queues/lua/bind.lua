@@ -149,7 +149,7 @@ local POSTED = '^(%d+) %d+ (%S+) %S+ ?(%d*) ?(%d*) ?(%d*)'
 -- queue.
 local function pair(q, typ, sender, group)
   local uid = q.first
-  local v = uid ~= '' and call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid) or {}
+  local v = uid ~= '' and call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid, P .. 'told:' .. uid) or {}
   if not v[1] then return false end
   local seq, kind, begins, expires, dearest = string.match(v[1], POSTED)
   local ok, t = pcall(parse, uid, v[2])
@@ -187,9 +187,9 @@ local function pair(q, typ, sender, group)
   t.claim = incarnation .. ':' .. claims
   put('bound', seq, uid)
   put('own:' .. incarnation, now + grace, uid)
-  event('t', uid, sender, 'waiting', 'dispatching', '', '')
+  event('t', uid, sender, 'waiting', 'dispatching', '', '', q)
   bytes = bytes + #v[1]
-  answer[#answer + 1] = { { uid, v[1], write(t), facts(t) }, sender, s.url, s.next, q.width }
+  answer[#answer + 1] = { { uid, v[1], write(t), facts(t), v[3] or '' }, sender, s.url, s.next, q.width }
   return true
 end
 

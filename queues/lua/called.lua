@@ -2,16 +2,19 @@
 --
 -- ARGV of each: 1 uid, 2 its queue, 3 the callback
 --   4  -1 if it was answered, else milliseconds until it is told again
+--   5  what the worker said, words that only processes read  6 "1" if it is to be an event
 -- Answer, for each: {"1" if a bind may have become possible, tries so far}, or
 --   {"error", text}
--- Cost: about six commands, and three for each queue that goes on
+-- Cost: about six commands, one more for an event, and three for each queue that goes on
 local function called(o)
-  local uid, queue, callback, again = unpack(ARGV, o + 1, o + 4)
+  local uid, queue, callback, again, said, speaks = unpack(ARGV, o + 1, o + 6)
   local t = txn(uid)
   if t.callback ~= callback then return { 0, 0 } end
+  local tries = (tonumber(t.tries) or 0) + 1
+  strings['told:' .. uid] = stamp .. ' ' .. tries .. ' ' .. callback .. ' ' .. again .. '\n' .. said
   if again ~= '-1' then
     put('due', now + again, 'c:' .. uid)
-    t.tries = (tonumber(t.tries) or 0) + 1
+    t.tries = tries
     write(t)
     return { 0, t.tries }
   end
@@ -19,6 +22,7 @@ local function called(o)
   write(t)
   drop('due', 'c:' .. uid)
   local q = que(queue)
+  if speaks == '1' then event('t', uid, t.sender, t.phase, t.phase, '', 'ANSWERED', q) end
   if not awaits(q, uid) then return { 0, 0 } end
   if answered(q, uid) then drop('due', 'q:' .. queue) end
   place(q)

@@ -40,11 +40,25 @@ for i = 3, #ARGV, 7 do
 end
 local values = call('MGET', unpack(keys))
 
+-- Of queues in which something runs it is read which phase they show, at once.
+local RUNS = '^[%d-]+ [%d-]+ [%d-]+ [%d-]+ [%d-]+ %d+ ([^ ,]+)'
+local heads, states = {}, {}
+for i = 1, n do
+  local text = string.sub(keys[i], #P + 1, #P + 2) == 'q:' and values[i]
+  local first = text and string.match(text, RUNS)
+  if first and not heads[first] then
+    heads[first], states[#states + 1] = #states + 1, P .. 'x:' .. first
+  end
+end
+states = #states > 0 and call('MGET', unpack(states)) or {}
+for first, i in pairs(heads) do pcall(parse, first, states[i]) end
+
 -- Of a queue in which something waits already, the rest of the record stays as it is.
 local lines = {}
 local function line(name, text)
   local waiting = string.match(text, QUEUE)
-  local l = { waiting = tonumber(waiting), rest = waiting and string.sub(text, #waiting + 1) }
+  local first = string.match(text, RUNS) or ''
+  local l = { waiting = tonumber(waiting), rest = waiting and string.sub(text, #waiting + 1), run = first, head = first }
   lines[name] = l
   return l
 end
@@ -105,7 +119,7 @@ for i = 3, #ARGV, 7 do
     fresh[seq - first] = uid
     l[#l + 1] = uid
     waits(typ, 1)
-    call('XADD', P .. 'events', '0-*', 'e', stamp .. ' ' .. uid)
+    event('t', uid, '', '', 'waiting', '', '', l)
     l.waiting = l.waiting + 1
     if l.waiting == 1 then -- nothing else of the queue waits
       found[name] = text
@@ -117,6 +131,7 @@ for i = 3, #ARGV, 7 do
       if q.run == '' and q.paused == '' and not holds(q) then
         if later(begins) then put('due', begins, 'q:' .. name) else ready(q, uid, typ, by) end
       end
+      if q.run == '' then list(q, seq) end
     end
   end
   answer[#answer + 1] = result

@@ -105,16 +105,6 @@ end
 -- waits counts n more transactions of a type among those that wait.
 local function waits(typ, n) count('waiting', typ, n) end
 
--- event appends to the log, as one field: fewer bytes, and half the work of eight.
--- Redis counts the entries. See events.go. kind: t(ransaction), q(ueue), s(ender). actor is
--- who has said so, where a person has.
-local actor = ''
-local function word(w) return w == '' and '-' or w end
-local function event(kind, id, sender, from, to, attempt, code)
-  call('XADD', P .. 'events', '0-*', 'e', stamp .. ' ' .. kind .. ' ' .. id .. ' ' .. word(sender) .. ' ' ..
-    word(from) .. ' ' .. word(to) .. ' ' .. word(attempt) .. ' ' .. word(code) .. (actor ~= '' and ' ' .. actor or ''))
-end
-
 -- header returns sequence, time of receipt, type and queue of a transaction, not before when
 -- it may be bound, when it expires, the id of a batch, and who posted it, "" for none; of a
 -- batch the type has its ledger behind it, type/ledger. It returns nil if there is no
@@ -164,7 +154,8 @@ local function parse(uid, text)
   -- Made at once: Lua is slow at tables that grow.
   local t = {
     uid = uid, fresh = not text, revision = tonumber(revision), operation = operation, claim = claim, phase = phase,
-    sender = sender, since = since, due = due, open = open, callback = callback, tries = tries, overtaken = overtaken,
+    was = phase, sender = sender, since = since, due = due, open = open, callback = callback, tries = tries,
+    overtaken = overtaken,
     fees = fees, facts = facts, text = text or '', at = at, record = false,
   }
   txns[uid] = t
@@ -224,7 +215,7 @@ local function asked(name, text)
     name = name, there = text and true, waiting = tonumber(waiting_), done = done, failed = failed,
     unresolved = unresolved, back = tonumber(back), popped = tonumber(popped), run = run, sender = sender,
     hold = hold, holder = holder, ready = set, first = first, since = since, streak = streak, till = till,
-    width = width, narrow = narrow, paused = paused,
+    width = width, narrow = narrow, paused = paused, head = string.match(run, '^[^,]*'),
   }
   queues[name] = q
   return q
@@ -272,6 +263,45 @@ local function without(list, uid)
   return kept
 end
 
+-- A queue shows the phase of the first that runs. shows is which that is now, told which it was last
+-- told to be: by an event of this script, or as it began.
+local function shows(q)
+  local t = q.run ~= '' and whole(string.match(q.run, '^[^,]+'))
+  return t and BOUND[t.phase] and t.phase or 'waiting'
+end
+local function told(q)
+  if not q.shown then
+    local t = q.head ~= '' and whole(q.head)
+    q.shown = t and BOUND[t.was] and t.was or 'waiting'
+  end
+  return q.shown
+end
+
+-- event appends to the log, as one field: fewer bytes, and half the work of eight.
+-- Redis counts the entries. See events.go. kind: t(ransaction), q(ueue), s(ender). actor is
+-- who has said so, where a person has. q is the queue that it is about, or that of its transaction:
+-- from and to stand with what that shows behind them, where this is not the same. Only what
+-- becomes of a transaction moves it, once queue and transaction are what they are to be.
+local actor = ''
+local function word(w) return w == '' and '-' or w end
+local function beside(phase, shown)
+  if shown == (BOUND[phase] and phase or 'waiting') then return phase end
+  return word(phase) .. '/' .. shown
+end
+local function event(kind, id, sender, from, to, attempt, code, q)
+  if q then
+    from = beside(from, told(q))
+    if kind == 't' then q.shown = shows(q) end
+    to = beside(to, q.shown)
+  end
+  local line = stamp .. ' ' .. id -- of one that was accepted
+  if kind ~= 't' or from ~= '' or to ~= 'waiting' or sender .. code .. actor ~= '' then
+    line = stamp .. ' ' .. kind .. ' ' .. id .. ' ' .. word(sender) .. ' ' .. word(from) .. ' ' .. word(to) .. ' ' ..
+      word(attempt) .. ' ' .. word(code) .. (actor ~= '' and ' ' .. actor or '')
+  end
+  call('XADD', P .. 'events', '0-*', 'e', line)
+end
+
 -- heed has whoever drives what runs of a queue read what holds for all of it. The queue is told,
 -- for any that runs may leave meanwhile; the last is marked, for whoever does not hear it.
 local function heed(q)
@@ -312,6 +342,7 @@ end
 local function halt(q, reason, till)
   q.paused, q.till = reason, till
   if reason == '' then atOnce(q) end
+  if reason ~= '' then put('paused', 0, q.name) else drop('paused', q.name) end
   if till ~= '' then put('due', till, 'p:' .. q.name) else drop('due', 'p:' .. q.name) end
 end
 
@@ -328,8 +359,10 @@ local function obey(q, stops)
   end
   if (why or '') == '' or till ~= '' and not later(till) then return end
   halt(q, why, till)
+  local before = actor
   actor = who
-  event('q', q.name, '', '', '', '', 'PAUSED')
+  event('q', q.name, '', '', '', '', 'PAUSED', q)
+  actor = before
 end
 
 -- answered ends that it waits for a callback. It reports whether it waits for nothing else.
@@ -361,32 +394,32 @@ end
 -- damaged pauses a queue whose next transaction cannot be read.
 local function damaged(q, uid)
   if q.paused ~= '' then return nil end
-  q.paused = 'what is stored of ' .. uid .. ' cannot be read'
-  event('q', q.name, '', '', '', '', 'PAUSED')
+  halt(q, 'what is stored of ' .. uid .. ' cannot be read', '')
+  event('q', q.name, '', '', '', '', 'PAUSED', q)
   heed(q)
   return nil
 end
 
 -- head returns the transaction that is next in a queue, its type, not before when it may
--- be bound, and who posted it: those that
+-- be bound, who posted it, and its sequence: those that
 -- came back stand before those that never left the line. What was cancelled or
 -- deleted while it stood in the line is dropped when it gets to the front; after 500
 -- of them the rest is left to the next tick.
 local function head(q)
   if q.back > 0 then
     local uid = call('ZRANGE', P .. 'back:' .. q.name, 0, 0)[1]
-    local _, _, typ, _, begins, _, _, by = header(uid)
-    return uid, typ, begins, by
+    local seq, _, typ, _, begins, _, _, by = header(uid)
+    return uid, typ, begins, by, seq
   end
   for _ = 1, 500 do
     local uid = call('LINDEX', P .. 'line:' .. q.name, 0)
     if not uid then return nil end
     local seq, _, typ, _, begins, _, _, by = header(uid)
     if seq then
-      if not txns[uid] and call('EXISTS', P .. 'x:' .. uid) == 0 then return uid, typ, begins, by end
+      if not txns[uid] and call('EXISTS', P .. 'x:' .. uid) == 0 then return uid, typ, begins, by, seq end
       local t = whole(uid)
       if not t then return damaged(q, uid) end
-      if t.phase == 'waiting' then return uid, typ, begins, by end
+      if t.phase == 'waiting' then return uid, typ, begins, by, seq end
       q.popped = tonumber(seq)
     end
     call('LPOP', P .. 'line:' .. q.name)
@@ -432,17 +465,32 @@ local function ready(q, uid, typ, by)
   wake()
 end
 
+-- list has a queue stand among those in which something is not over, by its turn and by the sequence
+-- of its next, or no more. What is bound has the place that it had before.
+local function list(q, seq)
+  if seq then
+    put('oldest', seq, q.name)
+    put('active', q.since ~= '' and q.since or moment(), q.name)
+  elseif q.waiting == 0 and q.run == '' then
+    drop('oldest', q.name)
+    drop('active', q.name)
+  end
+end
+
 -- place makes a queue ready if it can be bound, and takes it out of the round if it
 -- cannot; its record is stored.
 local function place(q)
-  local uid, typ, begins, by
+  local uid, typ, begins, by, seq
   if not holds(q) then q.hold, q.holder = '', '' end
-  if q.waiting > 0 and q.run == '' and q.paused == '' and not holds(q) then uid, typ, begins, by = head(q) end
-  if later(begins) then
+  if q.waiting > 0 and q.run == '' and not holds(q) then uid, typ, begins, by, seq = head(q) end
+  if q.paused ~= '' then
+    uid = nil
+  elseif later(begins) then
     put('due', begins, 'q:' .. q.name) -- what stands behind it waits, too
     uid = nil
   end
   if uid then ready(q, uid, typ, by) else unready(q) end
+  list(q, seq)
   if q.there then note(q) end
 end
 

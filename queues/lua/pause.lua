@@ -11,9 +11,9 @@ local paused = q.paused ~= ''
 halt(q, ARGV[2], ARGV[2] ~= '' and ARGV[3] or '')
 if paused and ARGV[2] == '' then
   q.streak = ''
-  event('q', q.name, '', '', '', '', 'RESUMED')
+  event('q', q.name, '', '', '', '', 'RESUMED', q)
 elseif not paused and ARGV[2] ~= '' then
-  event('q', q.name, '', '', '', '', 'PAUSED')
+  event('q', q.name, '', '', '', '', 'PAUSED', q)
 end
 if paused ~= (q.paused ~= '') then heed(q) end
 finish(q)

@@ -9,6 +9,7 @@ local function finish(q)
   for _, kind in ipairs({ 'q:', 'line:', 'back:', 'past:' }) do strings[kind .. q.name] = false end
   indexes['past:' .. q.name] = nil
   drop('queues', q.name)
+  list(q)
   drop('due', 'q:' .. q.name)
   drop('due', 'p:' .. q.name)
   q.there = nil
@@ -62,12 +63,12 @@ local function remove(uid, keep)
   drop('due', 'x:' .. uid)
   drop('due', 'd:' .. uid)
   if owner(t) then drop('own:' .. owner(t), uid) end
-  for _, kind in ipairs({ 't:', 'x:', 'b:', 'f:' }) do strings[kind .. uid] = false end
+  for _, kind in ipairs({ 't:', 'x:', 'b:', 'f:', 'told:' }) do strings[kind .. uid] = false end
   parse(uid, nil)
   if tonumber(keep) > 0 then call('SET', P .. 'gone:' .. uid, typ .. ' ' .. queue, 'PX', keep) end
   if batch ~= '' then call('SET', P .. batchKey(typ, batch), '', 'PX', math.max(1, tonumber(keep))) end
   q[phase] = q[phase] - 1
-  event('t', uid, '', phase, '', '', 'REMOVED')
+  event('t', uid, '', phase, '', '', 'REMOVED', q)
   if answered(q, uid) then drop('due', 'q:' .. queue) end
   finish(q)
 end

@@ -24,9 +24,10 @@ call('RPUSH', P .. 'line:' .. queue, uid)
 put('pages', page, page)
 put('queues', 0, queue)
 waits(typ, 1)
-event('t', uid, '', '', 'waiting', '', 'RESTORED')
+event('t', uid, '', '', 'waiting', '', 'RESTORED', q)
 if not q.there then obey(q, call('GET', P .. 'stops')) end
 q.there, q.waiting = true, q.waiting + 1
+list(q, q.waiting == 1 and q.run == '' and seq)
 place(q)
 flush()
 call('SET', P .. 'is:server', '')

@@ -161,7 +161,7 @@ local function streak(q, sender, limit)
     local was = q.paused
     halt(q, reason, '')
     if was == '' then
-      event('q', q.name, sender, '', '', '', 'PAUSED')
+      event('q', q.name, sender, '', '', '', 'PAUSED', q)
       heed(q)
     end
   end
@@ -181,6 +181,7 @@ local function passes(t, q, typ, seq, from, to, limit)
   elseif to == 'waiting' then
     came(q, t.uid, seq)
     waits(typ, 1)
+    if q.waiting == 1 and q.run == '' then list(q, seq) end -- it may wait for a callback
     t.overtaken = ''
   end
   if from == 'done' then

@@ -50,7 +50,7 @@ for _, member in ipairs(call('ZRANGEBYSCORE', P .. 'due', '-inf', now, 'LIMIT', 
     elseif q.till ~= '' and not later(q.till) then
       halt(q, '', '')
       q.streak = ''
-      event('q', name, '', '', '', '', 'RESUMED')
+      event('q', name, '', '', '', '', 'RESUMED', q)
       heed(q)
       finish(q)
     elseif q.till ~= '' then

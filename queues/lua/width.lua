@@ -9,7 +9,7 @@ actor = ARGV[3]
 local q = que(ARGV[1])
 if not q.there then return { 'gone' } end
 q.width, q.narrow = ARGV[2], ''
-event('q', q.name, '', '', '', '', 'WIDTH')
+event('q', q.name, '', '', '', '', 'WIDTH', q)
 heed(q)
 finish(q)
 flush()

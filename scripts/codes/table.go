@@ -172,6 +172,7 @@ var events = group{
 		{"ADOPTED", "", "Redis had forgotten that it was under way: it is bound to its sender again", "a restart or failover of Redis", "nothing"},
 		{"RESTORED", "", "Redis had forgotten it, or a later state: it is written back as it was known; of a sender, it is in use again",
 			"the same", "nothing"},
+		{"ANSWERED", "", "its worker has answered its [callback](../workers/README.md) with something: `callback` of the transaction has it", "the worker", "nothing"},
 		{"REMOVED", "", "the record of a transaction, or a sender, is gone", "a person, or the end of `SEQUENCER_RETENTION`", "nothing"},
 		{"PAUSED", "", "nothing of the queue begins", "a person, or `SEQUENCER_UNRESOLVED_LIMIT` in a row", "see the reason of the queue, then resume it"},
 		{"RESUMED", "", "the queue, or the sender, is in use again", "a person, or the end of a pause", "nothing"},

@@ -33,6 +33,11 @@ const (
 	QueueDelay            QueueState = "DELAY"             // waiting for the next try
 )
 
+// QueueStates are all states that a queue can be in, in the order of a transaction's way.
+var QueueStates = []QueueState{
+	QueueFree, QueueBlocked, QueueInclusion, QueueWaitingInclusion, QueueRetry, QueueDelay,
+}
+
 // Phase is a transaction's state and its queue's state in one. It is the only
 // one of them that is stored; the two views are derived from it, so that they
 // can never contradict each other.

@@ -171,6 +171,7 @@ const (
 	CodeFinal          = "FINAL"
 	CodeNonceIgnored   = "NONCE_IGNORED"
 	CodeRestored       = "RESTORED" // written back after Redis had forgotten it; from any phase to any
+	CodeAnswered       = "ANSWERED" // the worker has answered its callback with something
 	CodeFeeLimit       = "FEE_LIMIT"
 	CodeUnavailable    = "WORKER_UNAVAILABLE"
 	CodeNotServed      = "TYPE_NOT_SERVED" // by a worker that proves other types

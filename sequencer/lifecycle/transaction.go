@@ -49,6 +49,7 @@ type Transaction struct {
 	Reopened        bool
 	Callback        Callback // still to be told to the worker, "" if none
 	CallbackTries   int
+	Told            Told // what became of the last callback that was tried; zero if none was
 	// Counted is what of its Cost has been counted with the fees of a day.
 	Counted uint64
 	Error   *Error
@@ -184,6 +185,30 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
+
+// Told is what a worker has said to the last try of a callback.
+type Told struct {
+	Callback Callback
+	Done     bool // it was answered; else it is told again
+	Tries    int
+	// Answer is what the worker answered with success, a JSON object of at most [MostAnswer] bytes; nil
+	// for nothing. Before is the same of the callback before this one, as long as this one is not
+	// answered.
+	Answer, Before json.RawMessage
+	Error          string // why it is told again, or its answer is not kept; "" otherwise
+	At             time.Time
+}
+
+// MostAnswer is how many bytes of an answer to a callback are kept, as JSON.
+const MostAnswer = 4096
+
+// Baton is what the next callback is given of the one before.
+func (t *Told) Baton() json.RawMessage {
+	if t.Done {
+		return t.Answer
+	}
+	return t.Before
+}
 
 // Callback is what a worker is still to be told.
 type Callback string

@@ -13,9 +13,11 @@ import type {
   NewWebhook,
   Parked,
   Queue,
+  QueueChoice,
   Resolution,
   Fees,
   Sender,
+  SenderChoice,
   Transaction,
   TransactionFilter,
   Webhook,
@@ -212,8 +214,15 @@ export class Sequencer {
     check(await this.api.DELETE('/api/v1/transactions/{uid}', { params: path({ uid }), parseAs: 'text' }));
   }
 
-  queues(signal?: AbortSignal): AsyncGenerator<Queue, void, void> {
-    return pages((query) => this.api.GET('/api/v1/queues', { params: { query }, parseAs: 'text', ...within(signal) }));
+  /** All queues by name, or those that are chosen, in the order that the service says. */
+  queues(signal?: AbortSignal, choice: QueueChoice = {}): AsyncGenerator<Queue, void, void> {
+    return pages((query) =>
+      this.api.GET('/api/v1/queues', {
+        params: { query: { ...choice, ...query } },
+        parseAs: 'text',
+        ...within(signal),
+      }),
+    );
   }
 
   async queue(name: string): Promise<Queue> {
@@ -235,8 +244,15 @@ export class Sequencer {
     return read(await this.api.POST('/api/v1/queues/{name}/width', { params: path({ name }), body, parseAs: 'text' }));
   }
 
-  senders(signal?: AbortSignal): AsyncGenerator<Sender, void, void> {
-    return pages((query) => this.api.GET('/api/v1/senders', { params: { query }, parseAs: 'text', ...within(signal) }));
+  /** All senders, or those whose queue is in a state. */
+  senders(signal?: AbortSignal, choice: SenderChoice = {}): AsyncGenerator<Sender, void, void> {
+    return pages((query) =>
+      this.api.GET('/api/v1/senders', {
+        params: { query: { ...choice, ...query } },
+        parseAs: 'text',
+        ...within(signal),
+      }),
+    );
   }
 
   async sender(accountId: string): Promise<Sender> {

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 6f60361f6423aac7f4553e7273ffad40d6475e70799cbdc506c7acbb445edd8a
+// 8e66beb4a050833e487ffae9e5c5485161921a628f4990affedef12be34f2067
 
 export interface paths {
     "/api/v1/fees": {
@@ -71,7 +71,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List queues */
+        /**
+         * List queues
+         * @description By name, all of them, unless it is asked for others. What changes its place while the pages are read may be missed, or come twice. A page looks at 10,000 at most, so it may be short, or empty, and not be the last.
+         */
         get: operations["listQueues"];
         put?: never;
         post?: never;
@@ -1040,6 +1043,7 @@ export interface components {
          *       "finalAt": null,
          *       "reopened": false,
          *       "cancelRequested": false,
+         *       "callback": null,
          *       "submitted": null,
          *       "submissionError": null,
          *       "submissionErrorMessage": null
@@ -1083,6 +1087,20 @@ export interface components {
             /** @description Its block was orphaned, and it is being brought back. */
             reopened: boolean;
             cancelRequested: boolean;
+            /** @description What became of telling its worker how it ended: of the callback that is due, or else of the last one. Null while none is. */
+            callback: {
+                /** @enum {unknown} */
+                name: "on-success" | "on-failure";
+                /** @description Whether it was answered; else it is told again. */
+                told: boolean;
+                tries: number;
+                /** @description What the worker answered, without success and signed: up to 4096 bytes, null for nothing. The next callback of this transaction gets it as answered. */
+                answer: Record<string, never> | null;
+                /** @description Why it is told again, or its answer was not kept. For a key of some queues, addresses of the service's own network are hidden in it, and in the answer. */
+                error: components["schemas"]["Text"];
+                /** @description When it was last tried. */
+                at: components["schemas"]["Time"];
+            } | null;
             /** @description Of a batch for a ledger, as Hyperledger Grid means it: the submitter has it and is doing something with it, or is done with it. false while it waits for its turn or for another try, and where its ledger does not know it. null of all else. */
             submitted: boolean | null;
             /** @description Of a batch: the code of why it ended without a verdict of its ledger on what it does. */
@@ -1442,7 +1460,7 @@ export interface components {
             workerUrl: string;
         };
         /**
-         * @description One change. from and to are states of the transaction, equal where only its queue moved on or code says all; from is null for a new transaction, to for one that was removed. Events of queues and senders have a code and no states.
+         * @description One change. from and to are states of the transaction, equal where only its queue moved on or code says all; from is null for a new transaction, to for one that was removed. Events of queues and senders have a code and no states. queueFrom and queueTo are what the queue shows before and after it, as GET /queues does: the state of what is under way, of several that of the first. They are equal where it did not move, as in an event of one behind the first, and null for senders. Each queueFrom is the queueTo of the queue's event before: a follower misses no state that was stored.
          * @example {
          *       "id": "1790000000000-4712",
          *       "at": "2026-03-01T12:00:05.000Z",
@@ -1452,6 +1470,8 @@ export interface components {
          *       "sender": null,
          *       "from": "RETRY",
          *       "to": "FAILED",
+         *       "queueFrom": "DELAY",
+         *       "queueTo": "FREE",
          *       "attempt": 3,
          *       "code": null,
          *       "actor": null
@@ -1467,6 +1487,8 @@ export interface components {
             sender: components["schemas"]["Text"];
             from: components["schemas"]["State"] | null;
             to: components["schemas"]["State"] | null;
+            queueFrom: components["schemas"]["QueueState"] | null;
+            queueTo: components["schemas"]["QueueState"] | null;
             attempt: number | null;
             code: components["schemas"]["Text"];
             /** @description Whose word it was: the name of the key by which a person, or a program for one, paused, cancelled, retried, resolved, removed, drained … it. Null for what happened by itself, for posts, and where nobody needs a key. */
@@ -2305,6 +2327,8 @@ export interface components {
             sender: components["schemas"]["Text"];
             from: components["schemas"]["State"] | null;
             to: components["schemas"]["State"] | null;
+            queueFrom: components["schemas"]["QueueState"] | null;
+            queueTo: components["schemas"]["QueueState"] | null;
             attempt: number | null;
             code: components["schemas"]["Text"];
             actor: components["schemas"]["Text"];
@@ -2654,6 +2678,14 @@ export interface operations {
             query?: {
                 /** @description Only those whose names begin so. */
                 prefix?: string;
+                /** @description Only those in this state. Those with a sender come in the order in which what runs was posted. */
+                state?: components["schemas"]["QueueState"];
+                /** @description true: only those in which something waits or is under way (WAITING, DISPATCHING, REVISION or RETRY), in the order in which the cycle takes them: those under way first, then by how long they have been ready for a sender, and those that cannot have one now by when they last were looked at. Between those who post, the turn goes round: explain tells how many come before. */
+                active?: "true" | "false";
+                /** @description true: only those that are paused, by name. */
+                paused?: "true" | "false";
+                /** @description oldest: only active ones, those first in which what is under way, or next, was posted first. Not beside paused. */
+                order?: "oldest";
                 /** @description The most items of a page. A page may be shorter and still not be the last. */
                 limit?: components["parameters"]["limit"];
                 /** @description nextCursor of the page before, with the same filters. */
@@ -2665,7 +2697,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page, by name. */
+            /** @description A page. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2875,6 +2907,8 @@ export interface operations {
     listSenders: {
         parameters: {
             query?: {
+                /** @description Only those in this state, which is that of the queue that they are bound to. */
+                state?: components["schemas"]["QueueState"];
                 /** @description The most items of a page. A page may be shorter and still not be the last. */
                 limit?: components["parameters"]["limit"];
                 /** @description nextCursor of the page before, with the same filters. */

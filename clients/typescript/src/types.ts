@@ -25,6 +25,8 @@ export type TransactionFilter = Omit<
   NonNullable<operations['listTransactions']['parameters']['query']>,
   'limit' | 'cursor'
 >;
+export type QueueChoice = Omit<NonNullable<operations['listQueues']['parameters']['query']>, 'limit' | 'cursor'>;
+export type SenderChoice = Omit<NonNullable<operations['listSenders']['parameters']['query']>, 'limit' | 'cursor'>;
 
 /** The data that each built-in type takes. */
 export interface Payloads {

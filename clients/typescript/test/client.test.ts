@@ -152,6 +152,13 @@ test('a queue is paused, listed, cancelled and resumed', async () => {
   assert.equal((await sequencer.widenQueue(queue, null)).width, 1);
   await post(uids[1]!);
   await post(uids[2]!);
+  for (const choice of [{ paused: 'true' }, { active: 'true' }, { order: 'oldest', state: 'FREE' }] as const) {
+    const chosen: string[] = [];
+    for await (const q of sequencer.queues(undefined, { ...choice, prefix: queue })) {
+      chosen.push(q.name);
+    }
+    assert.deepEqual(chosen, [queue]);
+  }
   assert.equal((await sequencer.explain(uids[1]!)).waitingFor.code, 'PAUSED');
   assert.equal((await refused(sequencer.ledgerBatch(uids[1]!))).code, 'NOT_FOUND');
   assert.equal((await sequencer.cancel(uids[1]!)).state, 'FAILED');
@@ -175,6 +182,9 @@ test('senders are listed, drained and resumed', async () => {
   const accounts = senders.map(({ accountId }) => accountId).filter((id) => !id.includes('/'));
   assert.equal(accounts.length, 4);
   assert.equal(senders.length - accounts.length, 4); // the slots of the demo's ledgers
+  for await (const s of sequencer.senders(undefined, { state: 'DELAY' })) {
+    assert.equal(s.state, 'DELAY');
+  }
   const accountId = accounts[0]!;
   assert.equal((await sequencer.drainSender(accountId)).reason, 'DRAINING');
   assert.equal((await sequencer.sender(accountId)).available, false);

@@ -304,6 +304,9 @@ nothing was spent in the last seven days
 			"queue list", "queue list", "", map[string][]fakeAnswer{"GET /queues": ok(`{"items":[` + queue + `],"nextCursor":"n"}`)},
 			outcome{Stdout: "QUEUE    STATE             TRANSACTIONS                      RUNNING  SENDER        RETRIES  NEXT AT\nclaim-1  BLOCKED (paused)  5 waiting, 1 dispatching, 2 done  u1 +1    B62qiy32…Xgg  0\nmore: --cursor n (or --all)\n", Asked: []string{"GET /queues"}},
 		},
+		{"queue list chosen", "queue list --state FREE --active --oldest --prefix c", "", map[string][]fakeAnswer{"GET /queues": ok(`{"items":[],"nextCursor":null}`)}, outcome{Stdout: "none\n", Asked: []string{"GET /queues?active=true&order=oldest&prefix=c&state=FREE"}}},
+		{"queue list paused", "queue list --paused", "", map[string][]fakeAnswer{"GET /queues": ok(`{"items":[],"nextCursor":null}`)}, outcome{Stdout: "none\n", Asked: []string{"GET /queues?paused=true"}}},
+		{"sender list in a state", "sender list --state DELAY", "", map[string][]fakeAnswer{"GET /senders": ok(`{"items":[],"nextCursor":null}`)}, outcome{Stdout: "none\n", Asked: []string{"GET /senders?state=DELAY"}}},
 		{"queue none", "queue list", "", map[string][]fakeAnswer{"GET /queues": ok(`{"items":[],"nextCursor":null}`)}, outcome{Stdout: "none\n", Asked: []string{"GET /queues"}}},
 		{
 			"queue show", "queue show claim-1", "", map[string][]fakeAnswer{"GET /queues/claim-1": ok(queue)},

@@ -61,6 +61,9 @@ func eventLine(e *client.Event) terminal.Line {
 	default:
 		words = append(words, e.UID, "of "+e.Queue, string(cmp.Or(e.From, "new"))+" → "+string(cmp.Or(e.To, "removed")))
 	}
+	if e.QueueFrom != e.QueueTo {
+		words = append(words, "queue "+e.QueueFrom+" → "+e.QueueTo)
+	}
 	if e.Code != "" {
 		words = append(words, e.Code)
 	}

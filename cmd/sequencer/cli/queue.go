@@ -44,10 +44,13 @@ func runningText(q *client.Queue) string {
 
 func newQueueCommand(a *command.App) *cobra.Command {
 	var l listing
+	var chosen client.QueueChoice
 	all := clientCommand(a, &cobra.Command{Use: "list", Short: "List queues", Args: cobra.NoArgs},
 		func(cmd *cobra.Command, s *session, _ []string) error {
 			return list(s, &l, heads("QUEUE", "STATE", "TRANSACTIONS", "RUNNING", "SENDER", "RETRIES", "NEXT AT"),
-				func(cut client.Cut) (*client.Page[client.Queue], error) { return s.Queues(cmd.Context(), cut) },
+				func(cut client.Cut) (*client.Page[client.Queue], error) {
+					return s.ChosenQueues(cmd.Context(), chosen, cut)
+				},
 				func(q *client.Queue) terminal.Line {
 					return terminal.Line{
 						terminal.Plain.Of(q.Name), queueState(q), terminal.Plain.Of(countText(q.Counts)), terminal.Plain.Of(runningText(q)),
@@ -56,6 +59,12 @@ func newQueueCommand(a *command.App) *cobra.Command {
 				})
 		})
 	l.flags(all)
+	all.Flags().StringVar(&chosen.Prefix, "prefix", "", "only those whose names begin so")
+	all.Flags().StringVar(&chosen.State, "state", "", "only those in a state: "+strings.Join(queueStates, ", "))
+	all.Flags().BoolVar(&chosen.Active, "active", false, "only those in which something waits or is under way, in the order in which they are taken")
+	all.Flags().BoolVar(&chosen.Paused, "paused", false, "only those that are paused")
+	all.Flags().BoolVar(&chosen.Oldest, "oldest", false, "those first in which the oldest waits or is under way")
+	completeFlag(all, "state", cobra.FixedCompletions(queueStates, cobra.ShellCompDirectiveNoFileComp))
 	show := clientCommand(a, &cobra.Command{Use: "show QUEUE", Short: "Show one queue", Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			q, err := s.Queue(cmd.Context(), args[0])
@@ -104,6 +113,9 @@ func newQueueCommand(a *command.App) *cobra.Command {
 	}
 	return command.Group("queue", "Look at queues, pause, resume and widen them", all, show, halt, resume, newQueueWidthCommand(a))
 }
+
+// queueStates are what a queue, and the sender bound to it, may do.
+var queueStates = []string{"FREE", "BLOCKED", "INCLUSION", "WAITING_INCLUSION", "RETRY", "DELAY"}
 
 // later are the queues that pause and resume are for besides those that there are.
 const later = ", and those that come to be later"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,10 +17,13 @@ import (
 
 func newSenderCommand(a *command.App) *cobra.Command {
 	var l listing
+	state := ""
 	all := clientCommand(a, &cobra.Command{Use: "list", Short: "List senders", Args: cobra.NoArgs},
 		func(cmd *cobra.Command, s *session, _ []string) error {
 			return list(s, &l, heads("ACCOUNT", "STATE", "QUEUE", "NONCE", "BALANCE", "REASON", "UNTIL", "WORKER"),
-				func(cut client.Cut) (*client.Page[client.Sender], error) { return s.Senders(cmd.Context(), cut) },
+				func(cut client.Cut) (*client.Page[client.Sender], error) {
+					return s.SendersIn(cmd.Context(), state, cut)
+				},
 				func(x *client.Sender) terminal.Line {
 					return terminal.Line{
 						terminal.Plain.Of(x.AccountID), board.StyleOf(x.State).Of(x.State), terminal.Plain.Of(terminal.Shorten(x.Queue, 40)), terminal.Plain.Of(amounts.Nonce(x.Nonce)),
@@ -28,6 +32,8 @@ func newSenderCommand(a *command.App) *cobra.Command {
 				})
 		})
 	l.flags(all)
+	all.Flags().StringVar(&state, "state", "", "only those whose queue is in a state: "+strings.Join(queueStates, ", "))
+	completeFlag(all, "state", cobra.FixedCompletions(queueStates, cobra.ShellCompDirectiveNoFileComp))
 	show := clientCommand(a, &cobra.Command{Use: "show ACCOUNT", Short: "Show one sender", Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, s *session, args []string) error {
 			x, err := s.Sender(cmd.Context(), args[0])

@@ -111,6 +111,19 @@ func (s *session) explain(ctx context.Context, uid string) error {
 	return s.print(lines...)
 }
 
+// callbackText says what became of telling its worker how it ended.
+func callbackText(c *client.Callback) string {
+	switch {
+	case c == nil:
+		return ""
+	case c.Told:
+		return fmt.Sprintf("%s answered%s%s", c.Name, terminal.Prefixed(" ", compact(c.Answer)), terminal.Prefixed("; ", c.Error))
+	case c.Tries == 0:
+		return c.Name + " is to be told"
+	}
+	return fmt.Sprintf("%s told %d times in vain, last at %s%s", c.Name, c.Tries, timeText(c.At), terminal.Prefixed(": ", c.Error))
+}
+
 func maxFeeText(nano uint64) string {
 	if nano == 0 {
 		return ""
@@ -136,7 +149,7 @@ func (s *session) showTransaction(t *client.Transaction) error {
 		{"retries", fmt.Sprint(t.Retries)}, {"error", t.Error.String()}, {"done", compact(t.Done)}, {"received", timeText(t.ReceivedAt)},
 		{"not before", timeText(t.NotBefore)}, {"expires", timeText(t.ExpiresAt)}, {"max fee", maxFeeText(t.MaxFee)},
 		{"submitted", timeText(t.SubmittedAt)}, {"retried", timeText(t.RetriedAt)}, {"done at", timeText(t.DoneAt)},
-		{"final at", timeText(t.FinalAt)}, {"to Grid", submissionText(t)}, {"data", compact(t.Data)},
+		{"final at", timeText(t.FinalAt)}, {"callback", callbackText(t.Callback)}, {"to Grid", submissionText(t)}, {"data", compact(t.Data)},
 	} {
 		if field.value != "" {
 			rows = append(rows, terminal.Line{terminal.Dim.Of(field.name), terminal.Plain.Of(field.value)})

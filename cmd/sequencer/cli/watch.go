@@ -104,6 +104,9 @@ func eventOf(e *client.Event) board.Event {
 	case e.Of == "transaction" && e.To == "":
 		b.To = "removed"
 	}
+	if e.QueueFrom != e.QueueTo {
+		b.Detail += "  queue " + e.QueueFrom + " → " + e.QueueTo
+	}
 	if e.Actor != "" {
 		b.Extra = strings.TrimSpace(b.Extra + " by " + e.Actor)
 	}

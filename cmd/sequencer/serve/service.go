@@ -201,6 +201,9 @@ func (s *Service) Start(ctx context.Context) error {
 		if err := s.store.Check(ctx); err != nil {
 			return err
 		}
+		if err := s.store.Relist(ctx); err != nil {
+			return err
+		}
 		if err := s.storeWatch.start(ctx); err != nil {
 			return err
 		}

@@ -184,7 +184,7 @@ func (s *State) callback(t int) bool {
 		return false
 	}
 	s.tell("the worker answers %s of %s", r.Txn.Callback, r.Txn.UID)
-	s.store.Called(r.Txn.UID, r.Txn.Callback, true)
+	s.store.Called(r.Txn.UID, lifecycle.Told{Callback: r.Txn.Callback, Done: true})
 	s.past[t].untold = false
 	return true
 }

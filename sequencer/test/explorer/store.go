@@ -228,16 +228,23 @@ func (s *Store) Head(queue string) *lifecycle.Transaction {
 	return head
 }
 
-// Called stores what became of a callback: whether it was answered.
-func (s *Store) Called(uid string, callback lifecycle.Callback, answered bool) {
+// Called stores what became of a callback: whether it was answered, and with what.
+func (s *Store) Called(uid string, said lifecycle.Told) {
 	r := s.Record(uid)
-	if r == nil || r.Txn.Callback != callback {
+	if r == nil || r.Txn.Callback != said.Callback {
 		return
 	}
 	t := r.Txn.Clone()
 	r.Txn = t
 	s.writes++
-	if !answered {
+	if s.KeepLog { // nothing is decided by it
+		t.Told = said
+		t.Told.Tries, t.Told.At = t.CallbackTries+1, s.Now
+		if said.Done && len(said.Answer) > 0 {
+			s.log(Event{Kind: "t", ID: uid, Sender: t.Sender, From: string(t.Phase), To: string(t.Phase), Code: lifecycle.CodeAnswered})
+		}
+	}
+	if !said.Done {
 		t.CallbackTries++
 		return
 	}

@@ -39,12 +39,14 @@ type checker struct {
 	// Of the event log, as far as it is read.
 	last    int64
 	phase   map[string]string
-	strayed map[string]bool   // uids whose order is no longer promised: a person stepped in
-	bound   map[string]string // sender by uid, of what has one
-	unknown map[string]bool   // uids whose outcome only a person could settle
-	tried   map[string]bool   // uids of which an attempt was made
-	ended   map[string]ending // by queue, what ran in it last
-	calm    map[string]calm   // by uid
+	strayed map[string]bool                 // uids whose order is no longer promised: a person stepped in
+	bound   map[string]string               // sender by uid, of what has one
+	unknown map[string]bool                 // uids whose outcome only a person could settle
+	tried   map[string]bool                 // uids of which an attempt was made
+	ended   map[string]ending               // by queue, what ran in it last
+	calm    map[string]calm                 // by uid
+	shown   map[string]lifecycle.QueueState // by queue, as its events draw it
+	polled  map[lifecycle.QueueState]int    // how often a queue was found to be as they do
 }
 
 // A gap is a time that Redis has forgotten, as it did at its end.
@@ -66,7 +68,7 @@ func newChecker(s *sim) *checker {
 		asked: map[string]time.Time{}, phase: map[string]string{}, strayed: map[string]bool{},
 		bound: map[string]string{}, unknown: map[string]bool{},
 		tried: map[string]bool{}, ended: map[string]ending{}, unmarked: map[string]bool{},
-		calm: map[string]calm{},
+		calm: map[string]calm{}, shown: map[string]lifecycle.QueueState{}, polled: map[lifecycle.QueueState]int{},
 	}
 }
 
@@ -138,6 +140,7 @@ func (c *checker) forget(since time.Time) {
 	clear(c.phase)
 	clear(c.bound)
 	clear(c.ended)
+	clear(c.shown)
 }
 
 // owns notes for whom a legacy worker sends, and when it was asked to.
@@ -210,6 +213,7 @@ func (c *checker) always() {
 		c.order(order)
 	}
 	c.events()
+	c.drawn()
 	c.calms()
 }
 
@@ -356,7 +360,7 @@ func (c *checker) events() {
 		uid, from, to := e.ID, string(e.From), string(e.To)
 		c.s.story.tell("    event %d at %v: %s %.12s %s→%s attempt %d %s, sender %.8s",
 			n, e.At.Sub(c.s.began).Round(100*time.Millisecond), e.Kind, uid, from, to, e.Attempt, e.Code, e.Sender)
-		if e.Kind != queues.OfTransaction {
+		if c.draw(&e); e.Kind != queues.OfTransaction {
 			continue
 		}
 		if to == "failed" || to == "unresolved" {

@@ -31,12 +31,13 @@ type tally struct {
 	printed  time.Time
 	lasted   time.Duration
 	calls    map[boundary]uint64
+	polled   map[lifecycle.QueueState]int
 }
 
 func newTally(name string) *tally {
 	y := &tally{
 		name: name, began: time.Now(), rows: harness.Rows(), hits: map[boundary]map[string]int{}, ends: map[string]int{},
-		calls: map[boundary]uint64{}, printed: time.Now(),
+		calls: map[boundary]uint64{}, printed: time.Now(), polled: map[lifecycle.QueueState]int{},
 	}
 	y.reached = make([]int, len(y.rows))
 	return y
@@ -66,6 +67,9 @@ func (y *tally) seed(s *sim) {
 	y.unmarked += len(s.check.unmarked)
 	for _, phase := range s.check.phase {
 		y.ends[phase]++
+	}
+	for state, n := range s.check.polled {
+		y.polled[state] += n
 	}
 	for b, n := range s.in.total {
 		y.calls[b] += n
@@ -156,6 +160,11 @@ func (y *tally) missing() (all []string) {
 			all = append(all, "the row "+r.Name)
 		}
 	}
+	for _, state := range lifecycle.QueueStates {
+		if y.polled[state] == 0 {
+			all = append(all, "a queue in "+string(state))
+		}
+	}
 	for b, faults := range possible() {
 		for _, what := range faults {
 			if y.hits[b][what] == 0 {
@@ -184,6 +193,7 @@ func (y *tally) String() string {
 		y.unknown,
 		y.unmarked,
 	)
+	fmt.Fprintf(&b, "queues were as their events draw them: %v\n", y.polled)
 	for _, at := range crossings {
 		fmt.Fprintf(&b, "%9d  calls %s, %.1f a minute\n", y.calls[at], at, float64(y.calls[at])/max(1, y.lasted.Minutes()))
 	}

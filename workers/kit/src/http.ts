@@ -110,8 +110,10 @@ function addCalls(app: FastifyInstance, { dispatchers, calls }: HttpOptions): vo
 }
 
 function addCallbacks(app: FastifyInstance, { dispatchers, maker, callbackSeconds }: HttpOptions): void {
-  const told = new Joined<void>();
-  const heard = new Map<string, string>(); // outcomes that were taken in when who had told them was gone, by uid
+  type Answer = Record<string, unknown> | void;
+  const told = new Joined<Answer>();
+  // Outcomes that were taken in when who had told them was gone, by uid, and what was said to them.
+  const heard = new Map<string, { outcome: string; answer: Answer }>();
   const callback = (path: string, name: 'onSuccess' | 'onFailure') => {
     app.post<Typed<OutcomeBody>>(
       `/${path}/:type`,
@@ -127,19 +129,20 @@ function addCallbacks(app: FastifyInstance, { dispatchers, maker, callbackSecond
           );
         const { uid } = body.txData;
         const outcome = `${name} ${toJSON(body.result)}`;
-        const known = heard.get(uid) === outcome;
+        const known = heard.get(uid);
         heard.delete(uid);
-        if (!known) {
-          await told.do(`${uid} ${outcome}`, () => {
+        let answer = known?.answer;
+        if (known?.outcome !== outcome) {
+          answer = await told.do(`${uid} ${outcome}`, () => {
             const work = async () => dispatcher[name]?.(txnOf(body), outcomeOf(body), maker.context(body));
-            return endsWithin<void>(callbackSeconds, work().catch(ownFault), late);
+            return endsWithin<Answer>(callbackSeconds, work().catch(ownFault), late);
           });
           if (reply.raw.destroyed)
-            heard.set(uid, outcome); // it is told once more
+            heard.set(uid, { outcome, answer }); // it is told once more
           else heard.delete(uid);
           if (heard.size > mostHeard) heard.delete(heard.keys().next().value!);
         }
-        return { success: true };
+        return { ...answer, success: true };
       },
     );
   };
@@ -191,8 +194,12 @@ function find(dispatchers: Record<string, Dispatcher>, type: string): Dispatcher
   return Object.hasOwn(dispatchers, type) ? dispatchers[type] : undefined;
 }
 
-function outcomeOf({ result }: OutcomeBody): Outcome {
-  return { hash: result.hash ?? '', done: result.done ?? null, error: result.error ?? null, data: result.data ?? null };
+function outcomeOf({ result, answered }: OutcomeBody): Outcome {
+  const { hash, done, error, data } = result;
+  return {
+    ...{ hash: hash ?? '', done: done ?? null, error: error ?? null, data: data ?? null },
+    ...(answered && { answered }),
+  };
 }
 
 /** What a callback throws is its own, whatever status and headers it has of somebody else's answer. */

@@ -4,6 +4,7 @@ export type { Log } from './log.js';
 export type { PayerOption } from './payer.js';
 export type { NetworkOption } from './network.js';
 export type {
+  Answered,
   Attempt,
   Context,
   Dispatched,

@@ -27,6 +27,8 @@ export interface OutcomeBody {
     error?: TxnError | null;
     data?: Payload | null;
   };
+  /** What the callback before this one was answered, of a transaction that had ended and was put back. */
+  answered?: Payload | null;
 }
 
 const uint32 = { type: 'integer', minimum: 0, maximum: 0xffffffff };

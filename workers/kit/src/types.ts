@@ -79,11 +79,12 @@ export interface Dispatcher {
   /**
    * The transaction is in a block as deep as the sequencer wants it. May be
    * called more than once for the same one; if it throws, it is called again.
-   * It must not build transactions.
+   * It must not build transactions. What it returns, up to 4 KB of JSON, is shown with the transaction and
+   * given to its next callback as {@link Outcome.answered}.
    */
-  onSuccess?(txn: Txn, outcome: Outcome, context: Context): Promise<void> | void;
+  onSuccess?(txn: Txn, outcome: Outcome, context: Context): Promise<Answered | void> | Answered | void;
   /** The transaction was given up; otherwise as onSuccess. */
-  onFailure?(txn: Txn, outcome: Outcome, context: Context): Promise<void> | void;
+  onFailure?(txn: Txn, outcome: Outcome, context: Context): Promise<Answered | void> | Answered | void;
   /** Retries after the first try. Default: the sequencer's. */
   maxRetries?: number;
 }
@@ -190,7 +191,12 @@ export interface Outcome {
   error: TxnError | null;
   /** What the deciding attempt's dispatch returned as data, if anything. */
   data: Payload | null;
+  /** What the callback before this one returned, of a transaction that had ended and was put back. */
+  answered?: Payload;
 }
+
+/** What a callback may return. */
+export type Answered = Record<string, unknown>;
 
 export interface TxnError {
   code: string;

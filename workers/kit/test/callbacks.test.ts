@@ -57,6 +57,25 @@ test('callbacks are told how it ended, and called again until they succeed', asy
   assert.equal((await served.post('/on-success/NO', { txData, sender, result })).status, 404);
 });
 
+test('what a callback returns is answered, and the next one is given it', async (t) => {
+  const given: (Outcome['answered'] | null)[] = [];
+  const dispatcher: Dispatcher = {
+    ...add,
+    onFailure: () => ({ ticket: 2n ** 64n, success: false }),
+    onSuccess: (_txn, { answered }) => void given.push(answered ?? null),
+  };
+  const served = await serve(world, { ADD: dispatcher }, { store: await folder(t) });
+  t.after(() => served.worker.close());
+  const { txData, sender } = call(world, 'baton', world.attempt(), {});
+  const result = { hash: '5Jx', done: null, error: null, data: null };
+  const first = await served.post('/on-failure/ADD', { txData, sender, result });
+  assert.deepEqual([first.status, first.text], [200, '{"ticket":18446744073709551616,"success":true}']);
+  const second = await served.post('/on-success/ADD', { txData, sender, result, answered: { ticket: 2n ** 64n } });
+  assert.deepEqual([second.status, second.text], [200, '{"success":true}']);
+  await served.post('/on-success/ADD', { txData, sender, result });
+  assert.deepEqual(given, [{ ticket: 2n ** 64n }, null]);
+});
+
 test('an outcome that was taken in when its caller had gone is not told once more', async (t) => {
   const told: string[] = [];
   let held = gate();

@@ -159,6 +159,6 @@ function said(e) {
   if (e.kind === 'queue') return [queueLink(e.queue, 24), ' ', code];
   if (e.kind === 'sender') return ['sender ', brief(e.sender, 14), ' ', code];
   if (e.to === null) return [e.uid, ' removed'];
-  if (e.from === e.to) return [txnLink(e.uid, 24), ' ', chip(e.to), ' ', code];
+  if (e.from === e.to) return [txnLink(e.uid, 24), ' ', chip(e.queueFrom === e.queueTo ? e.to : e.queueTo), ' ', code];
   return [txnLink(e.uid, 24), ' ', e.from ? [word(e.from), ' → '] : 'posted ', chip(e.to), ' ', code];
 }

@@ -29,7 +29,7 @@ func TestBrowser(t *testing.T) {
 		name string
 		run  func(*testing.T, browser, *stage)
 	}{
-		{"pictures", takePictures}, {"login", lookLogin}, {"tenant", lookTenant}, {"failed", lookFailed}, {"rare", lookRare}, {"queue", lookQueue}, {"sender", lookSender}, {"swap", lookSwap}, {"odd", lookOdd}, {"webhook", lookWebhook}, {"phone", lookPhone},
+		{"pictures", takePictures}, {"login", lookLogin}, {"tenant", lookTenant}, {"failed", lookFailed}, {"rare", lookRare}, {"queue", lookQueue}, {"queues", lookQueues}, {"sender", lookSender}, {"swap", lookSwap}, {"odd", lookOdd}, {"webhook", lookWebhook}, {"phone", lookPhone},
 		{"keyboard", lookKeyboard}, {"redis", loseRedis}, {"server", loseServer},
 		{"ledgers", lookLedgers}, // the last: it adds slots to the senders
 	} {
@@ -95,14 +95,14 @@ func TestBrowserDemo(t *testing.T) {
 
 func lookLogin(t *testing.T, b browser, s *stage) {
 	p := b.open(t, s.base())
-	p.visit("/queues?sort=depth")
+	p.visit("/queues?sort=turn")
 	p.logIn("no-such-key")
 	p.see("The key is not known")
 	p.until("document.querySelector('#key').value !== ''") // to be corrected
 	p.until("(document.querySelector('#key').value = '', true)")
 	s.post(`{}`, func(string) string { return "mine" }, "login-1")
 	p.logIn(stageReader)
-	p.until("location.pathname === '/queues' && location.search === '?sort=depth'") // where it was going
+	p.until("location.pathname === '/queues' && location.search === '?sort=turn'") // where it was going
 	p.see("mine")
 	p.see("eye · read")
 	if buttons := told[[]string](p, "[...document.querySelectorAll('main button')].map((e) => e.textContent)"); len(buttons) > 0 {
@@ -237,6 +237,29 @@ func lookQueue(t *testing.T, b browser, s *stage) {
 	p.until("document.querySelectorAll('tbody tr').length === 1")
 	p.click("Resume stack-97")
 	p.see("No queue is like this")
+	p.healthy()
+}
+
+// lookQueues finds one paused queue among many, and reads on where a page ends.
+func lookQueues(t *testing.T, b browser, s *stage) {
+	uids := make([]string, 1_300)
+	for i := range uids {
+		uids[i] = fmt.Sprintf("lane-%04d", i)
+	}
+	s.post(`{}`, func(uid string) string { return uid }, uids...)
+	s.call(http.MethodPost, "/queues/lane-1234/pause", nil)
+	p := b.open(t, s.base())
+	p.visit("/queues?state=PAUSED")
+	p.logIn(stageAdmin)
+	p.until("document.querySelectorAll('tbody tr').length === 1")
+	p.see("lane-1234")
+	p.visit("/queues?sort=oldest&search=lane-")
+	p.until("document.querySelectorAll('tbody tr').length === 100 && document.querySelector('tbody tr').innerText.includes('lane-0000')")
+	p.click("Show more")
+	p.until("document.querySelectorAll('tbody tr').length === 200")
+	p.visit("/queues?search=lane-1234")
+	p.click("Resume lane-1234")
+	p.until("document.querySelector('[aria-label=\"Pause lane-1234\"]')")
 	p.healthy()
 }
 

@@ -19,7 +19,7 @@ func takePictures(t *testing.T, b browser, s *stage) {
 	p := b.open(t, s.base())
 	pages := []struct{ name, path, shown string }{
 		{"overview", "/", "document.querySelectorAll('.feed li').length > 5"},
-		{"queues", "/queues?sort=depth&search=stack-0", "document.querySelectorAll('tbody tr').length === 10"},
+		{"queues", "/queues?sort=oldest&search=stack-0", "document.querySelectorAll('tbody tr').length === 10"},
 		{"queue", "/queues/stack-00", "document.querySelectorAll('.car').length > 10"},
 		{"transactions", "/transactions?queue=stack-01", "document.querySelectorAll('tbody tr').length === 50"},
 		{"failed", "/transactions?state=FAILED", "document.querySelectorAll('.groups li').length === 1"},
