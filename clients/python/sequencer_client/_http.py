@@ -137,8 +137,16 @@ class Transport:
 
 def whole(response: http.client.HTTPResponse) -> bytes:
     """An answer to its end. IncompleteRead: it breaks off, or is too long."""
-    raw = response.read(MOST)
-    if response.length:  # it promised more; in chunks that is seen by itself
+    parts = []
+    size = 0
+    while size < MOST:
+        part = response.read(64 << 10)  # what is asked for at once is set aside at once
+        if not part:
+            break
+        parts.append(part)
+        size += len(part)
+    raw = b"".join(parts)
+    if response.length or size >= MOST:  # it promised more; in chunks that is seen by itself
         raise http.client.IncompleteRead(raw, response.length)
     return raw
 
