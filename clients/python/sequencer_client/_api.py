@@ -1,6 +1,6 @@
 """Types, errors and routes of the API."""
 # Made by generate.py from the service's OpenAPI document: do not edit.
-# 6f60361f6423aac7f4553e7273ffad40d6475e70799cbdc506c7acbb445edd8a
+# 8e66beb4a050833e487ffae9e5c5485161921a628f4990affedef12be34f2067
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ __all__ = [
     "ErrorObject",
     "EstimateObject",
     "Attempt",
+    "TransactionCallback",
     "Transaction",
     "LedgerBatchTransactionsItem",
     "LedgerBatch",
@@ -197,6 +198,25 @@ class Attempt(TypedDict):
     endedAt: Time
 
 
+class TransactionCallback(TypedDict):
+    """What became of telling its worker how it ended: of the callback that is due, or else of the last
+    one. Null while none is.
+    """
+
+    name: Literal["on-success", "on-failure"]
+    # Whether it was answered; else it is told again.
+    told: bool
+    tries: int
+    # What the worker answered, without success and signed: up to 4096 bytes, null for nothing. The next
+    # callback of this transaction gets it as answered.
+    answer: Optional[Dict[str, Any]]
+    # Why it is told again, or its answer was not kept. For a key of some queues, addresses of the service's
+    # own network are hidden in it, and in the answer.
+    error: Text
+    # When it was last tried.
+    at: Time
+
+
 class Transaction(TypedDict):
     uid: Uid
     queue: QueueName
@@ -234,6 +254,9 @@ class Transaction(TypedDict):
     # Its block was orphaned, and it is being brought back.
     reopened: bool
     cancelRequested: bool
+    # What became of telling its worker how it ended: of the callback that is due, or else of the last one.
+    # Null while none is.
+    callback: Optional[TransactionCallback]
     # Of a batch for a ledger, as Hyperledger Grid means it: the submitter has it and is doing something with
     # it, or is done with it. false while it waits for its turn or for another try, and where its ledger does
     # not know it. null of all else.
@@ -1244,7 +1267,10 @@ TenantKey = Optional[str]
 
 # One change. from and to are states of the transaction, equal where only its queue moved on or code says all;
 # from is null for a new transaction, to for one that was removed. Events of queues and senders have a code
-# and no states.
+# and no states. queueFrom and queueTo are what the queue shows before and after it, as GET /queues does: the
+# state of what is under way, of several that of the first. They are equal where it did not move, as in an
+# event of one behind the first, and null for senders. Each queueFrom is the queueTo of the queue's event
+# before: a follower misses no state that was stored.
 Event = TypedDict(
     "Event",
     {
@@ -1257,6 +1283,8 @@ Event = TypedDict(
         "sender": Text,
         "from": Optional[State],
         "to": Optional[State],
+        "queueFrom": Optional[QueueState],
+        "queueTo": Optional[QueueState],
         "attempt": Optional[int],
         "code": Text,
         # Whose word it was: the name of the key by which a person, or a program for one, paused, cancelled,
@@ -1319,6 +1347,8 @@ WebhookEvent = TypedDict(
         "sender": Text,
         "from": Optional[State],
         "to": Optional[State],
+        "queueFrom": Optional[QueueState],
+        "queueTo": Optional[QueueState],
         "attempt": Optional[int],
         "code": Text,
         "actor": Text,
@@ -1490,11 +1520,30 @@ class Routes:
         self,
         *,
         prefix: Optional[str] = None,
+        state: Optional[QueueState] = None,
+        active: Optional[Literal["true", "false"]] = None,
+        paused: Optional[Literal["true", "false"]] = None,
+        order: Optional[Literal["oldest"]] = None,
         limit: Optional[int] = None,
         cursor: Optional[str] = None,
     ) -> QueuePage:
-        """List queues."""
-        return self._ask("GET", "/api/v1/queues", query={"prefix": prefix, "limit": limit, "cursor": cursor})
+        """List queues. By name, all of them, unless it is asked for others. What changes its place while
+        the pages are read may be missed, or come twice. A page looks at 10,000 at most, so it may be
+        short, or empty, and not be the last.
+        """
+        return self._ask(
+            "GET",
+            "/api/v1/queues",
+            query={
+                "prefix": prefix,
+                "state": state,
+                "active": active,
+                "paused": paused,
+                "order": order,
+                "limit": limit,
+                "cursor": cursor,
+            },
+        )
 
     def get_queue(self, name: QueueName) -> Queue:
         """Read a queue."""
@@ -1541,9 +1590,15 @@ class Routes:
         """
         return self._ask("POST", f"/api/v1/queues/{_segment(name)}/width", body=body)
 
-    def list_senders(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> SenderPage:
+    def list_senders(
+        self,
+        *,
+        state: Optional[QueueState] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> SenderPage:
         """List senders."""
-        return self._ask("GET", "/api/v1/senders", query={"limit": limit, "cursor": cursor})
+        return self._ask("GET", "/api/v1/senders", query={"state": state, "limit": limit, "cursor": cursor})
 
     def add_sender(self, body: NewSender) -> Sender:
         """Register a sender."""
