@@ -83,6 +83,10 @@ type Options struct {
 	Batch func(context.Context, *lifecycle.Transaction) (lifecycle.Submission, []lifecycle.BatchTransaction)
 	// Fees says what others pay, and what each type would pay now; nil leaves it out.
 	Fees func(context.Context) (*lifecycle.Look, []lifecycle.TypeFee, error)
+	// Simulate has a worker say what a transaction that is not posted would do now, and tells what
+	// its first attempt would pay. Errors are those of package dispatcher, ErrNoSimulator and
+	// BusyError among them, and queues.ErrUnavailable; nil simulates nothing.
+	Simulate func(context.Context, *lifecycle.Transaction) (dispatcher.Simulation, uint64, error)
 	// Hosts are those that this process talks to (the store, nodes, ledgers), with or without a port: only
 	// keys for all queues are shown them, and other addresses of the kind.
 	Hosts []string
@@ -195,10 +199,12 @@ type api struct {
 	Options
 	bodies  buffers
 	batches *seats // those under way: each holds its body
-	feed    *feed
-	pace    *queues.Spender // nil without a rate
-	veil    *veil
-	guesses *guessing
+	// simulations are what dry runs have workers do.
+	simulations *seats
+	feed        *feed
+	pace        *queues.Spender // nil without a rate
+	veil        *veil
+	guesses     *guessing
 
 	overview overview
 }
@@ -222,7 +228,9 @@ func New(o Options) http.Handler {
 	o.EventClients = cmp.Or(o.EventClients, 4096)
 	o.EventMemory = cmp.Or(o.EventMemory, 8<<20)
 	a := &api{
-		Options: o, batches: newSeats(batchesAtOnce, 0), feed: newFeed(&o), veil: newVeil(o.Hosts), guesses: newGuessing(&o),
+		Options: o, batches: newSeats(batchesAtOnce, 0),
+		simulations: newSeats(simulationsAtOnce, simulationsEach), feed: newFeed(&o), veil: newVeil(o.Hosts),
+		guesses: newGuessing(&o),
 	}
 	if o.Rate.PerSecond > 0 {
 		a.pace = queues.NewSpender(o.Store, o.Rate)

@@ -36,6 +36,7 @@ const (
 	codeUnauthorized   = "UNAUTHORIZED"
 	codeForbidden      = "FORBIDDEN"
 	codeEventsGone     = "EVENTS_GONE"
+	codeSimulatorsBusy = "SIMULATORS_BUSY"
 
 	codeWebhookExists     = "WEBHOOK_EXISTS"
 	codeWebhookConfigured = "WEBHOOK_CONFIGURED"

@@ -21,10 +21,15 @@ import (
 
 // postTransaction limits its time from when the body is read, which the server limits.
 func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) (failure error) {
+	try, err := dry(r)
+	if err != nil {
+		return err
+	}
 	var accepted queues.Accepted
 	defer func() {
-		accepted.Err = failure
-		a.posted(callerOf(w), accepted)
+		if accepted.Err = failure; !try {
+			a.posted(callerOf(w), accepted)
+		}
 	}()
 	if err := checkType(r, "application/json"); err != nil {
 		return err
@@ -43,6 +48,9 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) (failure e
 	}
 	if err := v.take(&item); err != nil {
 		return err
+	}
+	if try {
+		return a.dryRun(w, r, v, item)
 	}
 	traced := a.accepting(r.Context(), &item)
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)

@@ -33,6 +33,9 @@ type Item struct {
 	By string
 	// Also are other uids that may have it: one of them that has is what was posted.
 	Also []Alias
+	// Dry: what would become of it is asked for, and nothing is stored. The transaction that
+	// is answered is as it would be now.
+	Dry bool
 }
 
 // An Alias is a uid that stands for another one where its transaction is, or was, in a queue of
@@ -113,6 +116,9 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 		if uid == "" {
 			uid, chosen = NewUID(), ""
 		}
+		if item.Dry {
+			chosen = "dry"
+		}
 		uids[i] = uid
 		// A copy: the caller's buffer may serve another post while a call that it no
 		// longer waits for is still on its way.
@@ -160,7 +166,9 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 			out[i].Err = r.err
 		case n > 0:
 			out[i].Transaction = fresh(uids[i], n, now, item)
-			last = i
+			if !item.Dry {
+				last = i
+			}
 		case n == -1:
 			out[i].Err = ErrKeyGone
 		case n == -2:

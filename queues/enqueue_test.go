@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,6 +59,61 @@ func testEnqueueTraced(f *fixture) {
 	f.ok(err)
 	last := p.Entries[len(p.Entries)-1]
 	equal(f.T, "the longest names in the log", last.Type+" "+last.Queue, long.Type+" "+queue)
+}
+
+// testEnqueueDry: what is dry is answered as if it were posted, alone and together with what is,
+// and leaves nothing, the next sequence included.
+func testEnqueueDry(f *fixture) {
+	f.store = f.open(queues.Options{Namespace: f.store.Namespace, MaxWaiting: 2})
+	f.post("q", "a", "b")
+	f.post("r", "gone")
+	f.to("gone", lifecycle.PhaseFailed)
+	f.ok(f.store.Remove(f.ctx, "gone"))
+	var before []string
+	kept := func() (keys []string) {
+		it := f.client.Scan(f.ctx, 0, f.key("*"), 0).Iterator()
+		for it.Next(f.ctx) {
+			keys = append(keys, it.Val())
+		}
+		f.ok(it.Err())
+		slices.Sort(keys)
+		return keys
+	}
+	before = kept()
+	for _, tc := range []struct {
+		uid, queue, data string
+		existed          bool
+		want             error
+	}{
+		{"c", "r", `{}`, false, nil},
+		{"", "r", `{}`, false, nil},
+		{"c", "q", `{}`, false, queues.ErrTooManyWaiting},
+		{"a", "q", `{"n":1}`, true, nil},
+		{"a", "q", `{"n":2}`, false, queues.ErrKeyReused},
+		{"gone", "r", `{"n":1}`, false, queues.ErrKeyGone},
+	} {
+		item := vote1(tc.uid, tc.queue, tc.data)
+		item.Dry = true
+		got := f.store.Enqueue(f.ctx, item)
+		if !errors.Is(got.Err, tc.want) || got.Existed != tc.existed {
+			f.Errorf("%s to %s: %v, existed %v", tc.uid, tc.queue, got.Err, got.Existed)
+		}
+		if got.Err == nil && !tc.existed {
+			equal(f.T, "the sequence that it would have", got.Transaction.Sequence, int64(4))
+			equal(f.T, "its state", got.Transaction.State(), lifecycle.Waiting)
+		}
+	}
+	equal(f.T, "what is stored", kept(), before)
+	dry := vote1("d", "r", `{}`)
+	dry.Dry = true
+	together := f.store.EnqueueBatch(f.ctx, []queues.Item{vote1("x", "r", `1`), dry, vote1("y", "r", `1`)})
+	for i, want := range []int64{4, 5, 5} {
+		f.ok(together[i].Err)
+		equal(f.T, "among others", together[i].Transaction.Sequence, want)
+	}
+	if _, err := f.store.Get(f.ctx, "d"); !errors.Is(err, queues.ErrNotFound) {
+		f.Errorf("what was dry: %v", err)
+	}
 }
 
 // testLongestHead: what stands in front of a payload is read whole where each part of it is as

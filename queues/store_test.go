@@ -26,6 +26,7 @@ func TestStore(t *testing.T) {
 		"EnqueueTwice":         testEnqueueTwice,
 		"EnqueueTraced":        testEnqueueTraced,
 		"EnqueueAlso":          testEnqueueAlso,
+		"EnqueueDry":           testEnqueueDry,
 		"EnqueueRemoved":       testEnqueueRemoved,
 		"EnqueueOrder":         testEnqueueOrder,
 		"EnqueueTogether":      testEnqueueTogether,

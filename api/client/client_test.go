@@ -115,6 +115,13 @@ func callAll(t *testing.T, s *service) {
 	if p = must(c.Post(ctx, client.Item{Queue: "q", Type: "ANY", Data: json.RawMessage(data), UID: "u"}))(t); !p.Existed {
 		t.Error("posted again: it is new")
 	}
+	dry := must(c.DryRun(ctx, client.Item{Queue: "q", Type: "ANY", Data: json.RawMessage(data)}))(t)
+	if dry.Existed || string(dry.Data) != data || dry.Simulation != nil || dry.NotSimulated == "" || dry.UID == "" {
+		t.Errorf("a dry run: %+v", dry)
+	}
+	if _, err := c.Transaction(ctx, dry.UID); !errors.Is(err, client.NotFound) {
+		t.Errorf("what was dry: %v", err)
+	}
 	n := 0
 	for r, err := range c.PostBatch(ctx, []client.Item{{Queue: "q", Type: "ANY", Data: json.RawMessage("{\n}")}, {Queue: "/", Type: "ANY", Data: json.RawMessage("{}")}}) {
 		if err != nil || r.Index != n || (r.Err != nil) != (n == 1) || r.UID == "" {

@@ -42,6 +42,7 @@ const (
 	Unauthorized     Code = "UNAUTHORIZED"
 	Forbidden        Code = "FORBIDDEN"
 	EventsGone       Code = "EVENTS_GONE"
+	SimulatorsBusy   Code = "SIMULATORS_BUSY"
 
 	WebhookExists     Code = "WEBHOOK_EXISTS"
 	WebhookConfigured Code = "WEBHOOK_CONFIGURED"

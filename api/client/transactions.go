@@ -87,6 +87,23 @@ func (c *Client) Post(ctx context.Context, item Item) (Posted, error) {
 	return Posted{t, status == http.StatusOK}, nil
 }
 
+// DryRun tells what Post would come to now: all that accepting checks, and, where a worker simulates
+// the type, what the transaction would do by the accounts as they are. Nothing is stored. Codes are
+// those of Post, and SimulatorsBusy where all checks are passed and no worker has the time.
+func (c *Client) DryRun(ctx context.Context, item Item) (*Trial, error) {
+	item.UID = cmp.Or(item.UID, rand.Text())
+	body, err := item.append(nil)
+	if err != nil {
+		return nil, err
+	}
+	return ask[Trial](ctx, c, request{
+		method: http.MethodPost, query: url.Values{"dryRun": {"true"}}, body: body, wait: longestTrial,
+	}, "transactions")
+}
+
+// longestTrial is how long the service may take for a dry run, beside what any call takes.
+const longestTrial = time.Minute
+
 // Transaction returns a transaction. Code: NotFound.
 func (c *Client) Transaction(ctx context.Context, uid string) (*Transaction, error) {
 	return ask[Transaction](ctx, c, request{method: http.MethodGet}, "transactions", uid)

@@ -87,6 +87,60 @@ func (c *Callback) UnmarshalJSON(doc []byte) error {
 	return err
 }
 
+// A Trial is what posting a transaction would come to.
+type Trial struct {
+	// Transaction is what would be answered: with a sequence of its own only when it is posted.
+	*Transaction
+	Existed bool // it was accepted before, by the same uid
+	// Simulation is nil where it was not simulated; NotSimulated says why.
+	Simulation   *Simulation
+	NotSimulated string
+}
+
+// UnmarshalJSON also keeps what it reads in Raw.
+func (t *Trial) UnmarshalJSON(doc []byte) error {
+	var tried struct {
+		Existed      bool        `json:"existed"`
+		Simulation   *Simulation `json:"simulation"`
+		NotSimulated string      `json:"notSimulated"`
+	}
+	if err := json.Unmarshal(doc, &tried); err != nil {
+		return err
+	}
+	t.Existed, t.Simulation, t.NotSimulated = tried.Existed, tried.Simulation, tried.NotSimulated
+	t.Transaction = new(Transaction)
+	return json.Unmarshal(doc, t.Transaction)
+}
+
+// A Simulation is what a transaction would do, by the accounts as they are.
+type Simulation struct {
+	OK      bool               `json:"ok"`
+	Failure *SimulationFailure `json:"failure"` // nil where it is OK
+	Weight  int                `json:"weight"`  // 1 + account updates; 0 where it came to none
+	Touched []struct {
+		PublicKey string `json:"publicKey"`
+		TokenID   string `json:"tokenId"`
+		Creates   bool   `json:"creates"` // it is not there before
+	} `json:"touched"`
+	Seconds float64 `json:"seconds"`    // that a proof of its type usually takes there; 0 for not known
+	Fee     uint64  `json:"fee,string"` // that its first attempt would pay, in nanomina
+}
+
+// A SimulationFailure is why a transaction would fail.
+type SimulationFailure struct {
+	Index   *int   `json:"index"` // of the account update from 1 on, 0 of the fee payer; nil before there were any
+	Code    string `json:"code"`  // Mina's name of it, or its worker's code
+	Message string `json:"message"`
+}
+
+// String is code and message, "" for none.
+func (f *SimulationFailure) String() string {
+	if f == nil {
+		return ""
+	}
+	return f.Code + ": " + f.Message
+}
+
 // An Attempt is one signed command of a transaction.
 type Attempt struct {
 	Number        int       `json:"number"`

@@ -2,10 +2,12 @@
 --
 -- ARGV[1]  the most waiting transactions that a queue may have, 0 for no limit
 -- ARGV[2]  the same for all queues together
--- then for each: uid, "1" if a client chose the uid, type (of a batch type/ledger), queue,
---    payload, how its first line ends: "", or " <not before> <expires> <max fee> <batch id> …",
+-- then for each: uid, "1" if a client chose the uid, "dry" if nothing is to be stored, type (of a
+--    batch type/ledger), queue, payload, how its first line ends: "", or
+--    " <not before> <expires> <max fee> <batch id> …",
 --    and the uids that stand for its own: "", or "<uid> <beginning of a queue>|… <uid> …"
--- Answer:  now, "1" if a queue became ready, then for each its sequence (> 0), or
+-- Answer:  now, "1" if a queue became ready, then for each its sequence (> 0; what is dry has none
+--    of its own), or
 --    0  the uid is taken by a transaction that exists
 --   -1  the uid was that of a transaction that was deleted
 --   -2  the queue is full
@@ -24,7 +26,7 @@ for i = 3, #ARGV, 7 do
   local uid, chosen, typ, name, _, more, also = unpack(ARGV, i, i + 6)
   keys[n + 1], keys[n + 2] = P .. 't:' .. uid, P .. 'q:' .. name
   n = n + 2
-  if chosen == '1' then
+  if chosen ~= '' then
     n = n + 1
     keys[n] = P .. 'gone:' .. uid
   end
@@ -79,7 +81,7 @@ for i = 3, #ARGV, 7 do
   local key, batch, gone, former, known = 't:' .. uid, batches[i], false, false, nil
   local there, text = values[n + 1] or strings[key], values[n + 2]
   n = n + 2
-  if chosen == '1' then
+  if chosen ~= '' then
     n = n + 1
     gone = values[n]
   end
@@ -109,6 +111,8 @@ for i = 3, #ARGV, 7 do
     result = -2
   elseif gone or former then
     result = -1
+  elseif chosen == 'dry' then
+    result = seq + 1
   else
     seq = seq + 1
     result = seq

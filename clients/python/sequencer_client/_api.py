@@ -1,6 +1,6 @@
 """Types, errors and routes of the API."""
 # Made by generate.py from the service's OpenAPI document: do not edit.
-# 8e66beb4a050833e487ffae9e5c5485161921a628f4990affedef12be34f2067
+# b50a238cb61d984bd5aedbf925c23268dde2710c9ca7f9f645e043bdbc8bb323
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ __all__ = [
     "Attempt",
     "TransactionCallback",
     "Transaction",
+    "SimulationFailure",
+    "SimulationTouchedItem",
+    "Simulation",
+    "Trial",
     "LedgerBatchTransactionsItem",
     "LedgerBatch",
     "BatchResult1",
@@ -150,6 +154,7 @@ __all__ = [
     "Unauthorized",
     "Forbidden",
     "EventsGone",
+    "SimulatorsBusy",
     "BY_CODE",
 ]
 
@@ -267,6 +272,100 @@ class Transaction(TypedDict):
     submissionErrorMessage: Optional[str]
 
 
+class SimulationFailure(TypedDict):
+    """Why it would fail; null where ok."""
+
+    # Of the account update, from 1 on, 0 of the fee payer; null where it did not come to account updates.
+    index: Optional[int]
+    # Mina's name of it, or the worker's code.
+    code: str
+    # Of every account update that would fail.
+    message: str
+
+
+class SimulationTouchedItem(TypedDict):
+    publicKey: str
+    tokenId: str
+    # It is not there before.
+    creates: bool
+
+
+class Simulation(TypedDict):
+    """What a transaction would do by the accounts as they are: its type's worker has made it without
+    proofs, and Mina's transaction logic has applied it. Nothing was signed that could be sent, and no
+    sender was bound.
+    """
+
+    # It would do what it is meant to.
+    ok: bool
+    # Why it would fail; null where ok.
+    failure: Optional[SimulationFailure]
+    # 1 and one for each account update, by which Mina weighs its fee; null where it came to none.
+    weight: Optional[int]
+    # The accounts that it reads or changes.
+    touched: List[SimulationTouchedItem]
+    # That a proof of its type usually takes at that worker; null where it has made none since it began.
+    seconds: Optional[float]
+    # That its first attempt would pay now.
+    fee: Nanomina
+
+
+class Trial(TypedDict):
+    """What posting a transaction would answer, and what the transaction would do."""
+
+    dryRun: Literal[True]
+    # It was accepted before, under the same uid; then it is not simulated.
+    existed: bool
+    # null where it was not simulated.
+    simulation: Optional[Simulation]
+    # Why it was not simulated, in words.
+    notSimulated: Optional[str]
+    uid: Uid
+    queue: QueueName
+    # The next one, where it did not exist: it gets its own when it is posted.
+    sequence: int
+    type: TypeName
+    # As posted, token for token; once it has landed, what the worker of the attempt that landed made of it,
+    # if it made something.
+    data: Any
+    state: State
+    # Of the attempt in the block; before that, of the latest.
+    hash: Hash
+    # Retry dispatches begun.
+    retries: int
+    # The sender that is bound, or the last one that was.
+    sender: Text
+    # {blockHeight, stateHash}, or what the worker answered when it finished it without a block.
+    done: Optional[Dict[str, Any]]
+    error: Error
+    attempts: List[Attempt]
+    # It is not dispatched before, and what stands behind it in its queue waits, too.
+    notBefore: Time
+    # Its deadline: it lands before, or never.
+    expiresAt: Time
+    # The most that an attempt of it may pay.
+    maxFee: Optional[Nanomina]
+    receivedAt: Time
+    # The first time a node took it, or may have.
+    submittedAt: Time
+    retriedAt: Time
+    # When it became final, in whatever state.
+    doneAt: Time
+    # When its block was deep enough to be watched no longer.
+    finalAt: Time
+    # Its block was orphaned, and it is being brought back.
+    reopened: bool
+    cancelRequested: bool
+    # Of a batch for a ledger, as Hyperledger Grid means it: the submitter has it and is doing something with
+    # it, or is done with it. false while it waits for its turn or for another try, and where its ledger does
+    # not know it. null of all else.
+    submitted: Optional[bool]
+    # Of a batch: the code of why it ended without a verdict of its ledger on what it does.
+    submissionError: Optional[str]
+    # The message that goes with submissionError.
+    submissionErrorMessage: Optional[str]
+
+
 class LedgerBatchTransactionsItem(TypedDict):
     id: str
     familyName: str
@@ -349,6 +448,7 @@ class _Problem(TypedDict):
         "UNAUTHORIZED",
         "FORBIDDEN",
         "EVENTS_GONE",
+        "SIMULATORS_BUSY",
     ]
     title: str
     status: int
@@ -1454,6 +1554,10 @@ class EventsGone(SequencerError):
     """EVENTS_GONE"""
 
 
+class SimulatorsBusy(SequencerError):
+    """SIMULATORS_BUSY"""
+
+
 #: The error of each code.
 BY_CODE = {
     "UNKNOWN_TYPE": UnknownType,
@@ -1480,6 +1584,7 @@ BY_CODE = {
     "UNAUTHORIZED": Unauthorized,
     "FORBIDDEN": Forbidden,
     "EVENTS_GONE": EventsGone,
+    "SIMULATORS_BUSY": SimulatorsBusy,
 }
 
 
@@ -1674,7 +1779,13 @@ class Routes:
             },
         )
 
-    def post_transaction(self, body: NewTransaction, *, idempotency_key: Optional[str] = None) -> Transaction:
+    def post_transaction(
+        self,
+        body: NewTransaction,
+        *,
+        idempotency_key: Optional[str] = None,
+        dry_run: Optional[Literal["", "true", "false"]] = None,
+    ) -> Union[Transaction, Trial]:
         """Post a transaction. Answers when it is stored. With a uid it may be sent again as often as it
         takes: it is accepted once. The same uid with another queue, type, data (compared as JSON,
         numbers by their text), maxFee, notBefore or expiresAt: 409.
@@ -1682,6 +1793,7 @@ class Routes:
         return self._ask(
             "POST",
             "/api/v1/transactions",
+            query={"dryRun": dry_run},
             headers={"Idempotency-Key": idempotency_key},
             body=body,
         )

@@ -20,6 +20,7 @@ import type {
   SenderChoice,
   Transaction,
   TransactionFilter,
+  Trial,
   Webhook,
   WebhookDelivery,
   WebhookWithSecret,
@@ -97,6 +98,23 @@ export class Sequencer {
           ...within(signal),
         }),
       ),
+    );
+  }
+
+  /**
+   * Tells what posting a transaction would come to: all that accepting checks, and, where a worker
+   * simulates its type, what it would do by the accounts as they are. Nothing is stored.
+   */
+  async dryRun<const T extends string>(transaction: NewTransaction<T>, signal?: AbortSignal): Promise<Trial> {
+    return read(
+      await this.api.POST('/api/v1/transactions', {
+        params: { query: { dryRun: 'true' } },
+        body: written(transaction).text as never,
+        bodySerializer: asItIs,
+        parseAs: 'text',
+        fetch: retrying(whole(this.fetch), this.retries, () => true),
+        ...within(signal),
+      }),
     );
   }
 

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 8e66beb4a050833e487ffae9e5c5485161921a628f4990affedef12be34f2067
+// b50a238cb61d984bd5aedbf925c23268dde2710c9ca7f9f645e043bdbc8bb323
 
 export interface paths {
     "/api/v1/fees": {
@@ -1108,6 +1108,139 @@ export interface components {
             /** @description The message that goes with submissionError. */
             submissionErrorMessage: string | null;
         };
+        /**
+         * @description What posting a transaction would answer, and what the transaction would do.
+         * @example {
+         *       "dryRun": true,
+         *       "existed": false,
+         *       "notSimulated": null,
+         *       "simulation": {
+         *         "ok": false,
+         *         "failure": {
+         *           "index": 1,
+         *           "code": "Account_app_state_0_precondition_unsatisfied",
+         *           "message": "account update 1 of 1: Account_app_state_0_precondition_unsatisfied"
+         *         },
+         *         "weight": 2,
+         *         "touched": [
+         *           {
+         *             "publicKey": "B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS",
+         *             "tokenId": "wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf",
+         *             "creates": false
+         *           }
+         *         ],
+         *         "seconds": 21.4,
+         *         "fee": "100000000"
+         *       },
+         *       "uid": "vote-17",
+         *       "queue": "plan-p1",
+         *       "sequence": 4711,
+         *       "type": "COMMIT_ALL_VOTING_BATCHES",
+         *       "data": {
+         *         "planUid": "p1"
+         *       },
+         *       "state": "WAITING",
+         *       "hash": null,
+         *       "retries": 0,
+         *       "sender": null,
+         *       "done": null,
+         *       "error": null,
+         *       "attempts": [],
+         *       "notBefore": null,
+         *       "expiresAt": null,
+         *       "maxFee": null,
+         *       "receivedAt": "2026-03-01T12:00:00.000Z",
+         *       "submittedAt": null,
+         *       "retriedAt": null,
+         *       "doneAt": null,
+         *       "finalAt": null,
+         *       "reopened": false,
+         *       "cancelRequested": false,
+         *       "submitted": null,
+         *       "submissionError": null,
+         *       "submissionErrorMessage": null
+         *     }
+         */
+        Trial: {
+            /** @constant */
+            dryRun: true;
+            /** @description It was accepted before, under the same uid; then it is not simulated. */
+            existed: boolean;
+            /** @description null where it was not simulated. */
+            simulation: components["schemas"]["Simulation"] | null;
+            /** @description Why it was not simulated, in words. */
+            notSimulated: string | null;
+            uid: components["schemas"]["Uid"];
+            queue: components["schemas"]["QueueName"];
+            /** @description The next one, where it did not exist: it gets its own when it is posted. */
+            sequence: number;
+            type: components["schemas"]["TypeName"];
+            /** @description As posted, token for token; once it has landed, what the worker of the attempt that landed made of it, if it made something. */
+            data: unknown;
+            state: components["schemas"]["State"];
+            /** @description Of the attempt in the block; before that, of the latest. */
+            hash: components["schemas"]["Hash"];
+            /** @description Retry dispatches begun. */
+            retries: number;
+            /** @description The sender that is bound, or the last one that was. */
+            sender: components["schemas"]["Text"];
+            /** @description {blockHeight, stateHash}, or what the worker answered when it finished it without a block. */
+            done: {
+                [key: string]: unknown;
+            } | null;
+            error: components["schemas"]["Error"];
+            attempts: components["schemas"]["Attempt"][];
+            /** @description It is not dispatched before, and what stands behind it in its queue waits, too. */
+            notBefore: components["schemas"]["Time"];
+            /** @description Its deadline: it lands before, or never. */
+            expiresAt: components["schemas"]["Time"];
+            /** @description The most that an attempt of it may pay. */
+            maxFee: components["schemas"]["Nanomina"] | null;
+            receivedAt: components["schemas"]["Time"];
+            /** @description The first time a node took it, or may have. */
+            submittedAt: components["schemas"]["Time"];
+            retriedAt: components["schemas"]["Time"];
+            /** @description When it became final, in whatever state. */
+            doneAt: components["schemas"]["Time"];
+            /** @description When its block was deep enough to be watched no longer. */
+            finalAt: components["schemas"]["Time"];
+            /** @description Its block was orphaned, and it is being brought back. */
+            reopened: boolean;
+            cancelRequested: boolean;
+            /** @description Of a batch for a ledger, as Hyperledger Grid means it: the submitter has it and is doing something with it, or is done with it. false while it waits for its turn or for another try, and where its ledger does not know it. null of all else. */
+            submitted: boolean | null;
+            /** @description Of a batch: the code of why it ended without a verdict of its ledger on what it does. */
+            submissionError: string | null;
+            /** @description The message that goes with submissionError. */
+            submissionErrorMessage: string | null;
+        };
+        /** @description What a transaction would do by the accounts as they are: its type's worker has made it without proofs, and Mina's transaction logic has applied it. Nothing was signed that could be sent, and no sender was bound. */
+        Simulation: {
+            /** @description It would do what it is meant to. */
+            ok: boolean;
+            /** @description Why it would fail; null where ok. */
+            failure: {
+                /** @description Of the account update, from 1 on, 0 of the fee payer; null where it did not come to account updates. */
+                index: number | null;
+                /** @description Mina's name of it, or the worker's code. */
+                code: string;
+                /** @description Of every account update that would fail. */
+                message: string;
+            } | null;
+            /** @description 1 and one for each account update, by which Mina weighs its fee; null where it came to none. */
+            weight: number | null;
+            /** @description The accounts that it reads or changes. */
+            touched: {
+                publicKey: string;
+                tokenId: string;
+                /** @description It is not there before. */
+                creates: boolean;
+            }[];
+            /** @description That a proof of its type usually takes at that worker; null where it has made none since it began. */
+            seconds: number | null;
+            /** @description That its first attempt would pay now. */
+            fee: components["schemas"]["Nanomina"];
+        };
         /** @description A batch for a ledger, in Hyperledger Grid's words. */
         LedgerBatch: {
             uid: components["schemas"]["Uid"];
@@ -1524,7 +1657,7 @@ export interface components {
          */
         Problem: {
             /** @enum {unknown} */
-            code: "UNKNOWN_TYPE" | "INVALID_DATA" | "KEY_REUSED" | "NOT_FOUND" | "NOT_CANCELLABLE" | "NOT_RETRYABLE" | "MIGHT_STILL_LAND" | "CONTRADICTED" | "SENDER_BOUND" | "SENDER_EXISTS" | "WEBHOOK_EXISTS" | "WEBHOOK_CONFIGURED" | "TOO_MANY_WEBHOOKS" | "TOO_LARGE" | "BAD_CURSOR" | "BAD_REQUEST" | "STORE_UNAVAILABLE" | "STORE_FULL" | "TOO_MANY_WAITING" | "RATE_LIMITED" | "TOO_SLOW" | "UNAUTHORIZED" | "FORBIDDEN" | "EVENTS_GONE";
+            code: "UNKNOWN_TYPE" | "INVALID_DATA" | "KEY_REUSED" | "NOT_FOUND" | "NOT_CANCELLABLE" | "NOT_RETRYABLE" | "MIGHT_STILL_LAND" | "CONTRADICTED" | "SENDER_BOUND" | "SENDER_EXISTS" | "WEBHOOK_EXISTS" | "WEBHOOK_CONFIGURED" | "TOO_MANY_WEBHOOKS" | "TOO_LARGE" | "BAD_CURSOR" | "BAD_REQUEST" | "STORE_UNAVAILABLE" | "STORE_FULL" | "TOO_MANY_WAITING" | "RATE_LIMITED" | "TOO_SLOW" | "UNAUTHORIZED" | "FORBIDDEN" | "EVENTS_GONE" | "SIMULATORS_BUSY";
             title: string;
             status: number;
             detail: string;
@@ -3339,7 +3472,10 @@ export interface operations {
     };
     postTransaction: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Nothing is stored: all that accepting checks is checked and answered as ever, or else with a Trial, which tells also what the transaction would do by the accounts as they are, where a worker simulates its type. It counts as a post where rates are limited. */
+                dryRun?: "" | "true" | "false";
+            };
             header?: {
                 /** @description The same as uid in the body. Both given and different: 422. */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
@@ -3353,14 +3489,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It had been accepted before, under the same uid and with the same queue, type, data and terms. */
+            /** @description It had been accepted before, under the same uid and with the same queue, type, data and terms. With dryRun: what would be answered. */
             200: {
                 headers: {
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Transaction"];
+                    "application/json": components["schemas"]["Transaction"] | components["schemas"]["Trial"];
                 };
             };
             /** @description It is stored, and will be seen to. */

@@ -3,6 +3,10 @@ import type { components, operations } from './schema.js';
 type Schemas = components['schemas'];
 
 export type Transaction = Schemas['Transaction'];
+/** What posting a transaction would come to. */
+export type Trial = Schemas['Trial'];
+/** What a transaction would do, by the accounts as they are. */
+export type Simulation = Schemas['Simulation'];
 export type Attempt = Schemas['Attempt'];
 export type State = Schemas['State'];
 export type Explanation = Schemas['Explanation'];

@@ -75,6 +75,21 @@ test('data stays as it was posted, with numbers larger than any float', async ()
   assert.equal((await sequencer.settled(uid)).state, 'DONE');
 });
 
+test('a dry run tells what posting would come to, and posts nothing', async () => {
+  const claimUid = claim();
+  const uid = claimUid;
+  const data = { claimUid, strategy: { requiredVotes: 2n ** 70n, requiredPositives: 1 } };
+  const posted = { uid, queue: `claim-${claimUid}`, type: 'CREATE_CLAIM_VOTING_ACCOUNT', data } as const;
+  const trial = await sequencer.dryRun(posted);
+  assert.deepEqual([trial.dryRun, trial.existed, trial.state, trial.uid], [true, false, 'WAITING', uid]);
+  assert.equal(trial.simulation, null);
+  assert.match(trial.notSimulated ?? '', /no worker/);
+  assert.equal(stringify(trial.data), stringify(data));
+  assert.equal((await refused(sequencer.transaction(uid))).code, 'NOT_FOUND');
+  const wrong = await refused(sequencer.dryRun({ ...posted, data: { ...data, claimUid: 'x' } }));
+  assert.equal(wrong.code, 'INVALID_DATA');
+});
+
 test('payloads are typed', () => {
   const post = sequencer.post.bind(sequencer);
   const vote = { planUid: 'p', batchUid: 'b', claimUid: 'c', electorAccountId: elector, index: 0 };

@@ -28,6 +28,7 @@ func newPostCommand(a *command.App, types cobra.CompletionFunc) *cobra.Command {
 	var item client.Item
 	var data, batch, run, notBefore, expires, maxFee string
 	var wait time.Duration
+	var dryRun bool
 	cmd := clientCommand(a, &cobra.Command{
 		Use:   "post",
 		Short: "Post a transaction, or a file of them",
@@ -41,15 +42,20 @@ nothing, and lines may be added, corrected or taken out meanwhile. --run gives
 them others, to post the same work once more. A key is known for as long as the
 service's SEQUENCER_RETENTION says.
 
+With --dry-run nothing is posted: it is told whether it would be accepted, and,
+where a worker simulates its type, what it would do by the accounts as they are.
+It fails where the transaction would.
+
 With --batch and --json there is one object for each line, {"line","uid"} with
 "existed" and "transaction", or with "problem".`,
 		Example: command.Examples(`post --queue claim-1 --type SEND_CLAIM_VOTE --data '{"vote":1,…}'`,
 			"post --queue claim-1 --type SEND_CLAIM_VOTE --data @vote.json --uid vote-7 --wait 10m --expires-at 2h",
+			"post --queue claim-1 --type SEND_CLAIM_VOTE --data @vote.json --dry-run",
 			"post --batch votes.ndjson", "post --batch votes.ndjson --run second-round", "post --batch - < votes.ndjson"),
 		Args: cobra.NoArgs,
 	}, func(cmd *cobra.Command, s *session, _ []string) error {
 		if batch != "" {
-			if notBefore+expires+maxFee != "" || item.Queue != "" || item.Type != "" || data != "" || item.UID != "" || wait != 0 {
+			if notBefore+expires+maxFee+item.Queue+item.Type+data+item.UID != "" || wait != 0 || dryRun {
 				return command.Usagef("--batch stands alone: each line has its own queue, type, data and uid")
 			}
 			return postBatch(cmd.Context(), s, batch, run)
@@ -60,7 +66,17 @@ With --batch and --json there is one object for each line, {"line","uid"} with
 		if err := readTerms(&item, notBefore, expires, maxFee); err != nil {
 			return err
 		}
-		return postOne(cmd.Context(), s, item, data, wait)
+		var err error
+		if item.Data, err = readData(a.Stdin, data); err != nil {
+			return err
+		}
+		switch {
+		case dryRun && wait != 0:
+			return command.Usagef("--dry-run posts nothing that --wait could wait for")
+		case dryRun:
+			return tryOne(cmd.Context(), s, item)
+		}
+		return postOne(cmd.Context(), s, item, wait)
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&item.Queue, "queue", "", "queue to put it in")
@@ -70,6 +86,7 @@ With --batch and --json there is one object for each line, {"line","uid"} with
 	flags.StringVar(&notBefore, "not-before", "", "when it may be dispatched at the earliest: "+momentText)
 	flags.StringVar(&expires, "expires-at", "", "its deadline, after which it does not land: "+momentText)
 	flags.StringVar(&maxFee, "max-fee", "", "the most MINA that an attempt of it may pay")
+	flags.BoolVar(&dryRun, "dry-run", false, "post nothing, and tell what would become of it")
 	flags.DurationVar(&wait, "wait", 0, "wait this long until its state is final")
 	flags.StringVar(&batch, "batch", "", "file of transactions, one JSON object per line, or - for standard input")
 	flags.StringVar(&run, "run", "", "name of this run, part of the uids that lines without one get")
@@ -111,11 +128,7 @@ func readTerms(item *client.Item, notBefore, expires, maxFee string) (err error)
 	return nil
 }
 
-func postOne(ctx context.Context, s *session, item client.Item, source string, wait time.Duration) error {
-	var err error
-	if item.Data, err = readData(s.app.Stdin, source); err != nil {
-		return err
-	}
+func postOne(ctx context.Context, s *session, item client.Item, wait time.Duration) error {
 	item.UID = cmp.Or(item.UID, rand.Text())
 	posted, err := s.Post(ctx, item)
 	if err != nil {
@@ -132,6 +145,64 @@ func postOne(ctx context.Context, s *session, item client.Item, source string, w
 	}
 	state := string(posted.State)
 	return s.print(terminal.Line{terminal.Bold.Of(posted.UID), terminal.Plain.Of("  " + posted.Queue + "  "), board.StyleOf(state).Of(state)})
+}
+
+// tryOne shows what posting a transaction would come to, and returns an error where it would fail.
+func tryOne(ctx context.Context, s *session, item client.Item) error {
+	t, err := s.DryRun(ctx, item)
+	if err != nil {
+		return err
+	}
+	if err := s.showTrial(t); err != nil {
+		return err
+	}
+	if x := t.Simulation; x != nil && !x.OK {
+		return command.ExitWith(command.ExitFailure, "it would fail"+terminal.Prefixed(": ", x.Failure.String()))
+	}
+	return nil
+}
+
+func (s *session) showTrial(t *client.Trial) error {
+	if s.asJSON {
+		return s.raw(t.Raw)
+	}
+	says := "would be accepted; nothing was posted"
+	if t.Existed {
+		says = "was accepted before: " + t.UID + " is " + string(t.State)
+	}
+	lines := []terminal.Line{{terminal.Bold.Of(t.Queue), terminal.Plain.Of("  " + says)}}
+	add := func(text string) { lines = append(lines, terminal.Line{terminal.Plain.Of("  " + text)}) }
+	x := t.Simulation
+	if x == nil {
+		add("not simulated: " + t.NotSimulated)
+		return s.print(lines...)
+	}
+	if x.OK {
+		add("by the accounts as they are it would do")
+	}
+	if x.Weight > 0 {
+		add(fmt.Sprintf("weight %d, fee %s MINA", x.Weight, amounts.MINA(x.Fee)))
+	}
+	if x.Seconds > 0 {
+		took := time.Duration(x.Seconds * float64(time.Second)).Round(time.Second / 10)
+		add(fmt.Sprintf("a proof of its type takes about %s there", took))
+	}
+	for _, a := range x.Touched {
+		does := "touches "
+		if a.Creates {
+			does = "creates "
+		}
+		add(does + a.PublicKey + terminal.Prefixed(" of token ", notMina(a.TokenID)))
+	}
+	return s.print(lines...)
+}
+
+// notMina is the id of a token, "" for that of MINA.
+func notMina(token string) string {
+	if token == "wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf" {
+		return ""
+	}
+	return token
 }
 
 // readData reads JSON from the argument itself, from @file or from stdin.

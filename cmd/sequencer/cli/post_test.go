@@ -232,3 +232,42 @@ func TestProgress(t *testing.T) {
 		t.Errorf("drawn although it is no terminal: %q", out.String())
 	}
 }
+
+// TestPostDryRun: what posting would come to is shown, and the command fails where the transaction would.
+func TestPostDryRun(t *testing.T) {
+	t.Parallel()
+	const mina, token = "wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf", "xSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf"
+	trial := func(existed, simulation, why string) string {
+		return fmt.Sprintf(`{"dryRun":true,"existed":%s,"simulation":%s,"notSimulated":%s,"uid":"u","queue":"q","state":"WAITING"}`,
+			existed, simulation, why)
+	}
+	touched := `[{"publicKey":"B62a","tokenId":"` + mina + `","creates":false},{"publicKey":"B62b","tokenId":"` + token + `","creates":true}]`
+	for _, tc := range []struct{ name, answer, stdout, stderr string }{
+		{"it would do", trial("false", `{"ok":true,"failure":null,"weight":3,"touched":`+touched+`,"seconds":21.46,"fee":"100000000"}`, "null"),
+			"q  would be accepted; nothing was posted\n  by the accounts as they are it would do\n  weight 3, fee 0.1 MINA\n" +
+				"  a proof of its type takes about 21.5s there\n  touches B62a\n  creates B62b of token " + token + "\n", ""},
+		{"it would fail", trial("false", `{"ok":false,"failure":{"index":1,"code":"Overflow","message":"account update 1 of 1: Overflow"},`+
+			`"weight":2,"touched":[],"seconds":null,"fee":"100000000"}`, "null"),
+			"q  would be accepted; nothing was posted\n  weight 2, fee 0.1 MINA\n",
+			"it would fail: Overflow: account update 1 of 1: Overflow"},
+		{"not simulated", trial("false", "null", `"no worker that is there simulates this type"`),
+			"q  would be accepted; nothing was posted\n  not simulated: no worker that is there simulates this type\n", ""},
+		{"it existed", trial("true", "null", `"it was accepted before: see what became of it"`),
+			"q  was accepted before: u is WAITING\n  not simulated: it was accepted before: see what became of it\n", ""},
+	} {
+		got, _ := runClient(t, map[string][]fakeAnswer{"POST /transactions": ok(tc.answer)}, "",
+			"post", "--queue", "q", "--type", "T", "--data", `{"n":1e400}`, "--uid", "u", "--dry-run")
+		if got.Stdout != tc.stdout || !strings.Contains(got.Stderr, tc.stderr) || (got.Code == 0) != (tc.stderr == "") {
+			t.Errorf("%s: %d\n%s%s\nwant\n%s", tc.name, got.Code, got.Stdout, got.Stderr, tc.stdout)
+		}
+		if want := `POST /transactions?dryRun=true {"queue":"q","type":"T","uid":"u","data":{"n":1e400}}`; got.Asked[0] != want {
+			t.Errorf("asked %s", got.Asked[0])
+		}
+	}
+	for _, args := range [][]string{{"--batch", "-"}, {"--queue", "q", "--type", "T", "--data", "{}", "--wait", "1s"}} {
+		got, _ := runClient(t, nil, "", append([]string{"post", "--dry-run"}, args...)...)
+		if got.Code != command.ExitUsage || len(got.Asked) > 0 {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
+}

@@ -188,13 +188,13 @@ func TestReadyzOfClock(t *testing.T) {
 		<-time.After(time.Millisecond)
 	}
 	r := s.ready(t.Context(), true)
-	if r.Clock.OK || !strings.Contains(r.Clock.Detail, "10m0s ahead of that of Redis: set both by NTP") {
+	if r.Clock.OK || !regexp.MustCompile(`10m\d+s ahead of that of Redis: set both by NTP`).MatchString(r.Clock.Detail) {
 		t.Errorf("ten minutes off: %+v", r.Clock)
 	}
-	told(t, s, "CLOCK", "The clock of this process is 10m0s ahead of that of Redis: set both by NTP")
+	told(t, s, "CLOCK", "The clock of this process is 10m")
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/metrics", nil))
-	if !regexp.MustCompile(`(?m)^sequencer_clock_ahead_seconds (600|599\.9|60\d\.)`).MatchString(w.Body.String()) {
+	if !regexp.MustCompile(`(?m)^sequencer_clock_ahead_seconds (599\.9|6\d\d)`).MatchString(w.Body.String()) {
 		t.Error("Prometheus is not told")
 	}
 	cancel()

@@ -134,7 +134,7 @@ func New(p Options) (*Service, error) {
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins, Loopback: !cfg.HTTP.Insecure,
 		Recovering: s.sequencer.Recovering, Troubles: s.troubles, Chain: s.chainShown, Ledgers: s.ledgersShown, Batch: s.sequencer.Batch, Fees: s.sequencer.Fees, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
-		Width: cfg.Types.Width, Hosts: hosts(cfg), BlockZkapps: cfg.Fee.BlockZkapps,
+		Width: cfg.Types.Width, Hosts: hosts(cfg), BlockZkapps: cfg.Fee.BlockZkapps, Simulate: s.sequencer.Simulate,
 	})
 	return s, nil
 }

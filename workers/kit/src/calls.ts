@@ -6,6 +6,7 @@ import type { Log } from './log.js';
 import type { Maker, Proves } from './maker.js';
 import type { CallBody } from './protocol.js';
 import { Conflict, type CallKey, type Results } from './results.js';
+import type { Simulated } from './simulate.js';
 import type { TxnResult } from './types.js';
 import { endsWithin } from './within.js';
 
@@ -32,6 +33,12 @@ interface Making {
   isOwed: boolean;
 }
 
+/** The answer to /simulate. */
+export interface Simulation extends Simulated {
+  /** How long a transaction of its type usually takes to be made here; null where none was made yet. */
+  seconds: number | null;
+}
+
 export interface Lines {
   /** Where transactions are proved. */
   proving: Line<Proves>;
@@ -46,6 +53,8 @@ export class Calls {
   private readonly attempts = new Map<string, Making>();
   /** Errors that nobody may have heard: made anew, they would take as long again. */
   private readonly owed = new Map<string, { call: CallKey; result: TxnResult }>();
+  /** How many seconds it usually takes to make one of a type. */
+  private readonly usual = new Map<string, number>();
 
   constructor(
     private readonly maker: Maker,
@@ -86,14 +95,28 @@ export class Calls {
     });
   }
 
+  /** Tells what a transaction would do, where a prover is idle. It takes none from a transaction. Throws Busy, Failure. */
+  async simulate(body: CallBody): Promise<Simulation> {
+    const simulated = await this.lines.proving.run((prover) => prover.simulate(body), { idle: true });
+    return { ...simulated, seconds: this.usual.get(body.txData.type) ?? null };
+  }
+
   /** Waits until what is made is kept and sent. */
   async idle(): Promise<void> {
     await Promise.all([this.making.idle(), this.sending.idle()]);
   }
 
   private async made(body: CallBody): Promise<TxnResult> {
-    const work = () => this.lines.proving.run((prover) => prover.prove(body));
+    const work = () => this.lines.proving.run((prover) => this.timed(body.txData.type, prover.prove(body)));
     return upon(body, await this.once(body, () => this.maker.attempt(body, work)));
+  }
+
+  private async timed(type: string, proving: Promise<TxnResult>): Promise<TxnResult> {
+    const begun = Date.now();
+    const result = await proving;
+    const seconds = (Date.now() - begun) / 1000;
+    if (result.signed !== undefined) this.usual.set(type, (seconds + (this.usual.get(type) ?? seconds)) / 2);
+    return result;
   }
 
   /** Answers from what is kept or is being made, before it makes anything. Errors are told, not kept. */

@@ -96,7 +96,7 @@ function isLoopback(host: string): boolean {
 }
 
 function addCalls(app: FastifyInstance, { dispatchers, calls }: HttpOptions): void {
-  const call = <Body extends CallBody>(path: string, schema: object, make: (body: Body) => Promise<TxnResult>) => {
+  const call = <Body extends CallBody>(path: string, schema: object, make: (body: Body) => Promise<object>) => {
     app.post<Typed>(`/${path}/:type`, { schema: { body: schema } }, ({ params, body: checked }) => {
       const body = checked as Body;
       if (body.txData.type !== params.type) throw badRequest('txData.type is not the type of the path');
@@ -106,7 +106,14 @@ function addCalls(app: FastifyInstance, { dispatchers, calls }: HttpOptions): vo
   };
   call<CallBody>('prove', callSchema, (body) => calls.prove(body));
   call<CallBody>('dispatch', callSchema, (body) => calls.dispatch(body));
+  call<CallBody>('simulate', callSchema, (body) => calls.simulate(body).catch(errorOf));
   call<CallBody & { signed: string }>('resign', resignSchema, (body) => calls.resign(body));
+}
+
+/** A simulation that came to none, for a reason that is not the transaction's. */
+function errorOf(thrown: unknown): Pick<TxnResult, 'error'> {
+  if (thrown instanceof Busy) throw thrown;
+  return { error: failureOf(thrown, 'simulating') };
 }
 
 function addCallbacks(app: FastifyInstance, { dispatchers, maker, callbackSeconds }: HttpOptions): void {

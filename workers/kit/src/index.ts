@@ -17,4 +17,5 @@ export type {
   WorkerOptions,
 } from './types.js';
 export { preferNative, type Prover } from './prover.js';
+export { proveNothing } from './transaction.js';
 export { createWorker, type Worker } from './worker.js';

@@ -15,6 +15,8 @@ export class Busy extends Error {
 }
 
 interface Turn<Place> {
+  /** It says nothing of how long work takes. */
+  isBrief: boolean;
   start(place: Place): Promise<void>;
   refuse(reason: Error): void;
 }
@@ -72,17 +74,22 @@ export class Line<Place = undefined> {
     if (this.places.size === 0) this.refuse(nobody());
   }
 
-  /** Runs work when its turn comes. Short work may go `first`. Throws Busy if too much waits, or there is no place. */
-  run<T>(work: (place: Place) => Promise<T>, { first = false } = {}): Promise<T> {
+  /**
+   * Runs work when its turn comes. Short work may go `first`; `idle` work keeps none from its place
+   * that is there before it. Throws Busy if too much waits, or there is no place.
+   */
+  run<T>(work: (place: Place) => Promise<T>, { first = false, idle = false } = {}): Promise<T> {
     if (this.closed) return Promise.reject(closing());
     if (this.places.size === 0) return Promise.reject(nobody());
     if (this.hangs) return Promise.reject(heldUp());
+    if (!this.free() && idle) return Promise.reject(new Busy('every prover is at work', this.estimate()));
     if (!this.free() && this.turns.length >= this.maxWaiting) {
       return Promise.reject(new Busy(`${this.turns.length} calls wait already`, this.estimate()));
     }
     return new Promise<T>((resolve, reject) => {
       const begin = AsyncResource.bind(work); // it goes on with its own call, whoever starts it
-      const turn: Turn<Place> = { start: (place) => begin(place).then(resolve, reject), refuse: reject };
+      const start = (place: Place) => begin(place).then(resolve, reject);
+      const turn: Turn<Place> = { isBrief: idle, start, refuse: reject };
       if (first) this.turns.unshift(turn);
       else this.turns.push(turn);
       this.next();
@@ -111,7 +118,7 @@ export class Line<Place = undefined> {
       const timer = this.limit && setTimeout(() => this.hang(place, turn, over), this.limit.seconds * 1000);
       void turn.start(place).finally(() => {
         clearTimeout(timer);
-        this.usualSeconds = (this.usualSeconds + (Date.now() - begun) / 1000) / 2;
+        if (!turn.isBrief) this.usualSeconds = (this.usualSeconds + (Date.now() - begun) / 1000) / 2;
         this.running.delete(place);
         this.hanging.delete(place);
         over();

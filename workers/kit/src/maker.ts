@@ -5,8 +5,9 @@ import { Busy, retrySoon } from './line.js';
 import { withFields, type Log } from './log.js';
 import type { Network } from './network.js';
 import type { CallBody } from './protocol.js';
+import { type Simulated, tryOut } from './simulate.js';
 import { currentTrace, traceId } from './trace.js';
-import { build, check, prove, resign, send, sign, type Signed } from './transaction.js';
+import { build, check, prove, proveNothing, resign, send, sign, type Signed, type Unsigned } from './transaction.js';
 import type { Context, Dispatched, Dispatcher, Txn, TxnResult } from './types.js';
 
 /** How many transactions' own signers are remembered. */
@@ -16,6 +17,8 @@ const mostRemembered = 1000;
 export interface Proves {
   /** Throws whatever goes wrong, Busy among it. */
   prove(body: CallBody): Promise<TxnResult>;
+  /** Throws Busy, and Failure where it is not the transaction's. */
+  simulate(body: CallBody): Promise<Simulated>;
 }
 
 /** Makes transactions, one at a time, and signs them again. */
@@ -42,6 +45,37 @@ export class Maker implements Proves {
       return this.proveUpon(body);
     }
     return this.network.covering(pending, payer, body.attempt.nonce, (cover) => this.proveUpon(body, cover));
+  }
+
+  /** Makes it without proofs, and has Mina's transaction logic apply it to the accounts as they are. */
+  async simulate(body: CallBody): Promise<Simulated> {
+    this.checkSender(body);
+    const begun = Date.now();
+    try {
+      await this.network.open();
+      const { nonce } = await this.network.payerAccount(this.payer.toPublicKey());
+      const attempt = { ...body.attempt, nonce: Number(nonce) };
+      const context = this.context(body, attempt, { cover: undefined });
+      const simulated = await this.tryOut(txnOf(body), context).catch((thrown: unknown) => {
+        if (thrown instanceof Busy || thrown instanceof Failure) throw thrown;
+        const { code, message } = failureOf(thrown, `making ${body.txData.type}`);
+        return { ok: false, failure: { index: null, code, message }, weight: 0, touched: [] };
+      });
+      context.log.info({ ok: simulated.ok, code: simulated.failure?.code, ms: Date.now() - begun }, 'simulated');
+      return simulated;
+    } catch (thrown) {
+      if (thrown instanceof Unreadable) throw new Busy(thrown.message, retrySoon);
+      throw thrown;
+    }
+  }
+
+  private async tryOut(txn: Txn, context: Context): Promise<Simulated> {
+    const { tx, said } = await this.build(txn, context);
+    if (isDone(said)) return { ok: true, failure: null, weight: 0, touched: [] };
+    check(txn.type, context.payer, tx.transaction);
+    await proveNothing(tx);
+    const keys = [this.payer, ...((await this.dispatchers[txn.type]!.signers?.(txn, context)) ?? [])];
+    return tryOut(this.network, tx, [...keys, ...(said.signers ?? [])]);
   }
 
   /** Signs bytes again that this worker has signed. Throws NotResignable. */
@@ -123,19 +157,11 @@ export class Maker implements Proves {
     const { attempt } = body;
     const txn = txnOf(body);
     const context = this.context(body, attempt, { cover });
-    const payer = context.payer;
-    const dispatcher = this.dispatchers[txn.type]!;
     const lap = stopwatch();
-    let said: Dispatched = {};
-    const tx = await this.network.building((before) =>
-      build(payer, attempt, async () => {
-        await before();
-        said = (await dispatcher.dispatch(txn, context)) ?? {};
-      }),
-    );
+    const { tx, said } = await this.build(txn, context);
     const data = said.data ?? null;
-    if (said.done && Object.keys(said.done).length > 0) return { hash: '', done: said.done, error: null, data };
-    check(txn.type, payer, tx.transaction);
+    if (isDone(said)) return { hash: '', done: said.done!, error: null, data };
+    check(txn.type, context.payer, tx.transaction);
     const buildMs = lap();
     await prove(txn.type, tx, this.network.proofs);
     const proveMs = lap();
@@ -144,6 +170,18 @@ export class Maker implements Proves {
     const ahead = body.ahead?.length ?? 0;
     context.log.info({ hash: signed.hash, ahead, buildMs, proveMs, signMs: lap() }, 'proved and signed');
     return success(signed, data);
+  }
+
+  /** Runs the dispatch of the context's attempt. */
+  private async build(txn: Txn, context: Context): Promise<{ tx: Unsigned; said: Dispatched }> {
+    let said: Dispatched = {};
+    const tx = await this.network.building((before) =>
+      build(context.payer, context.attempt!, async () => {
+        await before();
+        said = (await this.dispatchers[txn.type]!.dispatch(txn, context)) ?? {};
+      }),
+    );
+    return { tx, said };
   }
 
   private checkSender({ sender }: CallBody): void {
@@ -170,6 +208,8 @@ export function txnOf({ txData, sender }: Pick<CallBody, 'txData' | 'sender'>): 
     ...(expiresAt && { expiresAt: new Date(expiresAt) }),
   };
 }
+
+const isDone = ({ done }: Dispatched) => done !== undefined && Object.keys(done).length > 0;
 
 const success = ({ signed, hash }: Signed, data: TxnResult['data']): TxnResult => ({
   hash,

@@ -173,8 +173,7 @@ export class Network {
    * to. What is proved on an older state fails in its block, at the price of its fee.
    */
   async checkPayer(payer: PublicKey, nonce: number): Promise<void> {
-    const account = await this.fetchAccount(payer);
-    if (!account) throw this.unknown(payer);
+    const account = await this.payerAccount(payer);
     if ('instance' in this.option) return;
     if (Number(account.nonce) < nonce) {
       this.nodes!.rest(this.url);
@@ -183,6 +182,28 @@ export class Network {
         retrySoon,
       );
     }
+  }
+
+  /** The payer's account as it is. Throws Unreadable where the node does not know it. */
+  async payerAccount(payer: PublicKey): Promise<Account> {
+    const account = await this.fetchAccount(payer);
+    if (!account) throw this.unknown(payer);
+    return account;
+  }
+
+  /** A view of the chain in JSON, and what a new account costs. */
+  async view(): Promise<{ state: string; creationFee: bigint }> {
+    const state = 'instance' in this.option ? this.option.instance.getNetworkState() : await this.readState();
+    return { state: JSON.stringify(state), creationFee: creationFeeOf(this.instance!) };
+  }
+
+  /** The accounts of these names that there are: as this transaction has read them, else as they are now. */
+  async accounts(names: { publicKey: string; token: string }[]): Promise<Account[]> {
+    const read = names.map(async ({ publicKey, token }) => {
+      const known = this.reads.known(accountName(publicKey, token));
+      return known ? (known.value as Account | undefined) : this.fetchAccount(publicKey, TokenId.fromBase58(token));
+    });
+    return (await Promise.all(read)).filter((account) => account !== undefined);
   }
 
   private unknown(payer: PublicKey): Unreadable {
@@ -229,11 +250,10 @@ export class Network {
       const landed = await this.landed(passed.map(({ hash }) => hash));
       if ((await this.tip()).hash !== tip.hash) continue;
       const left = pending.commands.slice(passed.length).map(({ zkapp }) => zkapp);
-      const fee = this.instance!.getNetworkConstants().accountCreationFee.toBigInt();
       return {
         pending,
         passed: landed,
-        overlay: new Overlay(accounts, left, fee),
+        overlay: new Overlay(accounts, left, creationFeeOf(this.instance!)),
         height: tip.height + 1,
         payer: account,
       };
@@ -349,6 +369,8 @@ export class Network {
     }
   }
 }
+
+const creationFeeOf = (instance: MinaInstance) => instance.getNetworkConstants().accountCreationFee.toBigInt();
 
 /** A variable of a circuit has a value only for its prover. */
 function isKnown(publicKey: PublicKey): boolean {

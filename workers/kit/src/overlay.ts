@@ -148,7 +148,7 @@ function changed(before: Zkapp, json: Update): Zkapp | null {
 }
 
 /** o1js reads permissions from a node in a form that it cannot write. */
-const jsonOf = (account: Account) => Account.toJSON({ ...account, permissions: Permissions.initial() });
+export const jsonOf = (account: Account) => Account.toJSON({ ...account, permissions: Permissions.initial() });
 
 function newAccount(publicKey: string, token: string): AccountJson {
   const empty = jsonOf(Account.empty());

@@ -8,6 +8,7 @@ import { Busy, overdue, type Line } from './line.js';
 import type { Log } from './log.js';
 import type { Maker, Proves } from './maker.js';
 import type { CallBody } from './protocol.js';
+import type { Simulated } from './simulate.js';
 import { currentTrace, within } from './trace.js';
 import type { TxnResult } from './types.js';
 
@@ -34,8 +35,9 @@ export interface Memory {
   heapUsed: number;
 }
 
-/** What a prover is asked to prove: a CallBody in JSON, which keeps every digit. The keys are in base58. */
+/** What a prover is asked to do: a CallBody in JSON, which keeps every digit. The keys are in base58. */
 interface Ask {
+  to: 'prove' | 'simulate';
   body: string;
   signers: string[];
   trace: string | undefined;
@@ -165,7 +167,7 @@ class ProverProcess implements Proves {
   readonly ended: Promise<string>;
   memory: Memory = { rss: 0, heapUsed: 0 };
   private readonly child: ChildProcess;
-  private call: { uid: string; resolve(result: TxnResult): void; reject(error: Error): void } | undefined;
+  private call: { uid: string; resolve(result: unknown): void; reject(error: Error): void } | undefined;
   private isReady = false;
   private isLate = false;
   private hasEnded = false;
@@ -214,15 +216,23 @@ class ProverProcess implements Proves {
   }
 
   prove(body: CallBody): Promise<TxnResult> {
+    return this.ask<TxnResult>('prove', body);
+  }
+
+  simulate(body: CallBody): Promise<Simulated> {
+    return this.ask<Simulated>('simulate', body);
+  }
+
+  private ask<T>(to: Ask['to'], body: CallBody): Promise<T> {
     const { uid } = body.txData;
     const signers = toBase58(this.options.maker.remembered(uid));
     const timer = setTimeout(() => {
       this.isLate = true;
       this.kill();
     }, this.options.callSeconds * 1000);
-    return new Promise<TxnResult>((resolve, reject) => {
-      this.call = { uid, resolve, reject };
-      const workerKit: Message = { ask: { body: toJSON(body), signers, trace: currentTrace() } };
+    return new Promise<T>((resolve, reject) => {
+      this.call = { uid, resolve: (result) => resolve(result as T), reject };
+      const workerKit: Message = { ask: { to, body: toJSON(body), signers, trace: currentTrace() } };
       this.child.send({ workerKit }, (error) => error && this.kill());
     }).finally(() => clearTimeout(timer));
   }
@@ -261,7 +271,7 @@ class ProverProcess implements Proves {
     switch (said.is) {
       case 'made':
         this.options.maker.remember(call.uid, fromBase58(said.signers));
-        return call.resolve(parseJSON(said.result) as TxnResult);
+        return call.resolve(parseJSON(said.result));
       case 'busy':
         return call.reject(new Busy(said.message, said.retryAfterSeconds));
       case 'failed':
@@ -312,12 +322,12 @@ export class Parent {
     return new Promise(() => undefined);
   }
 
-  private async answer({ body: text, signers }: Ask, maker: Maker): Promise<void> {
+  private async answer({ to, body: text, signers }: Ask, maker: Maker): Promise<void> {
     try {
       const body = parseJSON(text) as CallBody;
       const { uid } = body.txData;
       maker.remember(uid, fromBase58(signers));
-      const result = await maker.attempt(body, () => maker.prove(body));
+      const result = await (to === 'prove' ? maker.attempt(body, () => maker.prove(body)) : maker.simulate(body));
       this.say({ is: 'made', result: toJSON(result), signers: toBase58(maker.remembered(uid)) });
     } catch (error) {
       if (error instanceof Busy) {

@@ -62,6 +62,12 @@ export class Reads {
     return this.earlier.get(key) as T | undefined;
   }
 
+  /** What this transaction has read under a name; undefined where it has read nothing. */
+  known(key: string): { value: unknown } | undefined {
+    const answer = this.answers.get(key);
+    return answer && 'value' in answer ? answer : undefined;
+  }
+
   /** Takes in what was read by other means. */
   note(key: string, value: unknown): void {
     this.answers.set(key, { value });

@@ -9,7 +9,7 @@ export interface Signed {
   hash: string;
 }
 
-type Unsigned = Mina.Transaction<false, false>;
+export type Unsigned = Mina.Transaction<false, false>;
 type Command = Unsigned['transaction'];
 type Update = Command['accountUpdates'][number];
 
@@ -62,7 +62,14 @@ export async function prove(type: string, tx: Unsigned, proofsEnabled: boolean):
     });
     return;
   }
-  // o1js itself makes dummies only for its own LocalBlockchain.
+  await proveNothing(tx);
+}
+
+/**
+ * Puts dummies where proofs are missing, for networks that do not check them; o1js itself does so only for
+ * its own LocalBlockchain.
+ */
+export async function proveNothing(tx: Unsigned): Promise<void> {
   const proof = await dummyProof();
   for (const update of tx.transaction.accountUpdates) {
     if (update.lazyAuthorization?.kind !== 'lazy-proof') continue;
@@ -73,13 +80,18 @@ export async function prove(type: string, tx: Unsigned, proofsEnabled: boolean):
 
 /** Makes the signatures that are missing. */
 export async function sign(tx: Unsigned, keys: PrivateKey[]): Promise<Signed> {
+  const signed = signature(tx, keys);
+  return { signed, hash: await Transaction.hash(signed) };
+}
+
+/** The signed bytes alone. */
+export function signature(tx: Unsigned, keys: PrivateKey[]): string {
   const missing = missingKeys(tx.transaction, keys);
   if (missing.length > 0) {
     // o1js would put a dummy signature in their place.
     throw new Unresolvable(`no key to sign for ${missing.join(', ')}: have the dispatcher's signers return it`);
   }
-  const signed = tx.sign(keys).toJSON();
-  return { signed, hash: await Transaction.hash(signed) };
+  return tx.sign(keys).toJSON();
 }
 
 /**

@@ -86,7 +86,7 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
     }));
     return {
       ...role,
-      capabilities: ['prove', 'resign', 'dispatch', 'ahead', ...(several ? ['several'] : [])],
+      capabilities: ['prove', 'resign', 'dispatch', 'ahead', 'simulate', ...(several ? ['several'] : [])],
       network: network.name,
       o1js,
       proofs: network.proofs,
@@ -175,7 +175,7 @@ class RunningWorker implements Worker {
   };
 }
 
-/** Compiles each contract once. With proofs off there is nothing to compile, but a dummy proof to make. */
+/** Compiles each contract once, unless proofs are off, and makes the dummy proof that simulations have. */
 async function compile(
   { dispatchers, cache }: WorkerOptions,
   proofsEnabled: boolean,
@@ -183,9 +183,9 @@ async function compile(
   log: Log,
 ): Promise<void> {
   const contracts = [...new Set(Object.values(dispatchers).flatMap(({ contracts }) => contracts ?? []))];
+  if (contracts.length > 0) await dummyProof(cache);
   if (!proofsEnabled) {
     log.warn({}, 'proofs are off: only networks that do not check them take these transactions');
-    if (contracts.length > 0) await dummyProof(cache);
     return;
   }
   if (backend === 'native') log.info({ prover: backend }, 'proves with native code');

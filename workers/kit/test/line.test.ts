@@ -32,6 +32,20 @@ test('work runs in single file, in its order, the short ones first', async () =>
   assert.equal(line.runningSeconds, null);
 });
 
+test('what is for idle places alone waits for none', async () => {
+  const line = new Line(10);
+  const first = gate();
+  const working = line.run(() => first.opened);
+  await assert.rejects(
+    line.run(async () => assert.fail('it has begun'), { idle: true }),
+    Busy,
+  );
+  first.open();
+  await working;
+  await settled();
+  assert.equal(await line.run(async () => 'done', { idle: true }), 'done');
+});
+
 test('each place has work of its own, and what waits goes to the first that is free', async () => {
   const line = new Line(10, ['a']);
   const gates = [gate(), gate(), gate()];

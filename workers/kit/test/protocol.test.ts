@@ -150,7 +150,7 @@ test('health tells who signs what', async (t) => {
   const health = JSON.parse(text) as Record<string, unknown> & { memory: { rss: number } };
   assert.equal(health.accountId, world.payer.toBase58());
   assert.deepEqual(health.types, ['ADD', 'SUB']);
-  assert.deepEqual(health.capabilities, ['prove', 'resign', 'dispatch', 'ahead']);
+  assert.deepEqual(health.capabilities, ['prove', 'resign', 'dispatch', 'ahead', 'simulate']);
   assert.equal(health.network, 'mina:testnet');
   assert.match(String(health.o1js), /^[23]\.\d+\.\d+/);
   assert.equal(health.prover, getBackendPreference());

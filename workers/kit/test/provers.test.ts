@@ -34,12 +34,21 @@ test('as many as there are provers are proved at a time, and the rest is as with
     const sent = await post('/dispatch/SIGN', call('SIGN', 'sent'));
     assert.deepEqual([sent.status, sent.body.error, sent.body.signed], [200, null, undefined], sent.text);
     assert.match(sent.body.hash, /^5J/);
+    const trial = await post('/simulate/SIGN', call('SIGN', 'trial'));
+    const { ok, weight, seconds } = JSON.parse(trial.text) as { ok: boolean; weight: number; seconds: number };
+    assert.deepEqual([ok, weight, seconds > 0], [true, 2, true], trial.text);
   });
 
   const a = call('MEET', 'held-a', { digits: `digits:${big}` });
   const running = [post('/prove/MEET', a), post('/prove/MEET', meet('held-b'))];
   const [one, two] = await Promise.all([meeting.of('held-a'), meeting.of('held-b')]);
   assert.equal(new Set([one, two, child.pid]).size, 3, 'each in a process of its own, at one nonce');
+
+  await t.test('while all are at work nothing is simulated', async () => {
+    const refused = await post('/simulate/SIGN', call('SIGN', 'trial'));
+    assert.equal(refused.status, 503);
+    assert.match(refused.retryAfter ?? '', /^[1-9]\d?$/);
+  });
 
   await t.test('who asks again joins, and who asks for something else is refused', async () => {
     running.push(post('/prove/MEET', a));
@@ -59,7 +68,7 @@ test('as many as there are provers are proved at a time, and the rest is as with
   await t.test('health tells of all of them', async () => {
     const told = await health();
     assert.equal(told.provers, 2);
-    assert.deepEqual(told.capabilities, ['prove', 'resign', 'dispatch', 'ahead', 'several']);
+    assert.deepEqual(told.capabilities, ['prove', 'resign', 'dispatch', 'ahead', 'simulate', 'several']);
     assert.equal(typeof told.runningSeconds, 'number');
     const { rss } = told.memory as { rss: number };
     const pages = Number((await readFile(`/proc/${child.pid}/statm`, 'utf8')).split(' ')[1]);
@@ -203,7 +212,7 @@ test('one prover is this process', limit, async (t) => {
   assert.deepEqual((await post('/prove/MEET', meet('held-a'))).body.done, { met: 1 });
   assert.deepEqual([...new Set(meeting.came.map(({ pid }) => pid))], [child.pid]);
   const { provers, capabilities } = await health();
-  assert.deepEqual([provers, capabilities], [1, ['prove', 'resign', 'dispatch', 'ahead']]);
+  assert.deepEqual([provers, capabilities], [1, ['prove', 'resign', 'dispatch', 'ahead', 'simulate']]);
 });
 
 test('a worker whose provers cannot start does not start', limit, async (t) => {

@@ -1,0 +1,160 @@
+package sequencer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"mina-sequencer/dispatcher"
+	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
+)
+
+const (
+	// simulatorsAsked is how many workers one transaction is shown at most: what one of them
+	// says, the others would say too.
+	simulatorsAsked = 3
+	// healthAsked is how many workers are asked at most, for one transaction, what they can; what
+	// they say is remembered for the next.
+	healthAsked = 8
+	// unableFor is how long a worker that did not say that it simulates is not asked again.
+	unableFor = time.Minute
+)
+
+// simulators is what this process knows of which workers simulate.
+type simulators struct {
+	mu    sync.Mutex
+	known map[dispatcher.Worker]said
+}
+
+type said struct {
+	at     time.Time
+	health dispatcher.Health
+}
+
+// Simulate has a worker say what t, which is not posted, would do by the accounts as they are,
+// and tells the fee that an attempt of it would pay now. No sender is bound: a worker is asked
+// while it is free, or else one that carries something, and decides itself whether it has the
+// time. Errors: dispatcher.ErrNoSimulator, a dispatcher.BusyError where all that could are at
+// work, another error of package dispatcher where none has said it, queues.ErrUnavailable.
+func (s *Sequencer) Simulate(ctx context.Context, t *lifecycle.Transaction) (dispatcher.Simulation, uint64, error) {
+	d, _ := s.Types.Lookup(t.Type)
+	remote, able := d.(dispatcher.Simulator)
+	if !able || s.Health == nil {
+		return dispatcher.Simulation{}, 0, dispatcher.ErrNoSimulator
+	}
+	found, err := s.simulatorsOf(ctx, t.Type)
+	if err != nil {
+		return dispatcher.Simulation{}, 0, err
+	}
+	err = dispatcher.ErrNoSimulator
+	for _, p := range found {
+		result, failed := remote.Simulate(ctx, workerOf(p), s.trial(t, p))
+		if failed == nil {
+			return result, s.feeOf(t, result.Weight), nil
+		}
+		if errors.Is(failed, dispatcher.ErrLegacy) {
+			continue // it has changed since it was asked
+		}
+		// That one is busy, and will have the time, says more than that another is broken.
+		if _, busy := errors.AsType[*dispatcher.BusyError](err); !busy {
+			err = failed
+		}
+	}
+	return dispatcher.Simulation{}, 0, err
+}
+
+// simulatorsOf are senders whose workers simulate a type, the free ones first.
+func (s *Sequencer) simulatorsOf(ctx context.Context, typ string) (found []*senders.Sender, err error) {
+	var bound []*senders.Sender
+	left := healthAsked
+	for p, err := range s.Senders.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		wrong := p.Reason == lifecycle.WrongAccount || p.Reason == lifecycle.WrongNetwork
+		if wrong || senders.LedgerOf(p.AccountID) != "" || s.Reaches != nil && !s.Reaches(workerOf(p)) {
+			continue
+		}
+		if !s.simulates(ctx, workerOf(p), typ, &left) {
+			continue
+		}
+		if p.Queue != "" {
+			bound = append(bound, p)
+		} else if found = append(found, p); len(found) == simulatorsAsked {
+			return found, nil
+		}
+	}
+	found = append(found, bound...)
+	return found[:min(len(found), simulatorsAsked)], nil
+}
+
+// simulates reports whether a worker simulates a type. It is asked where that is not known, at
+// the cost of one of left.
+func (s *Sequencer) simulates(ctx context.Context, w dispatcher.Worker, typ string, left *int) bool {
+	known := s.trying.recall(w)
+	if known == nil && *left > 0 {
+		*left--
+		health, err := s.Health(ctx, w)
+		if err != nil {
+			health = dispatcher.Health{}
+		}
+		known = &health
+		s.trying.note(w, health)
+	}
+	return known != nil && known.Simulates() && known.Makes(typ)
+}
+
+func (k *simulators) recall(w dispatcher.Worker) *dispatcher.Health {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.known[w]; s.fresh() {
+		return &s.health
+	}
+	return nil
+}
+
+func (k *simulators) note(w dispatcher.Worker, health dispatcher.Health) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	maps.DeleteFunc(k.known, func(_ dispatcher.Worker, s said) bool { return !s.fresh() })
+	if k.known == nil {
+		k.known = map[dispatcher.Worker]said{}
+	}
+	k.known[w] = said{time.Now(), health}
+}
+
+func (s said) fresh() bool {
+	most := unableFor
+	if s.health.Simulates() {
+		most = greetAgain
+	}
+	return time.Since(s.at) < most
+}
+
+func workerOf(p *senders.Sender) dispatcher.Worker {
+	return dispatcher.Worker{AccountID: p.AccountID, URL: p.WorkerURL}
+}
+
+// trial is the call for what would be the first attempt of t with a sender.
+func (s *Sequencer) trial(t *lifecycle.Transaction, p *senders.Sender) dispatcher.Call {
+	var nonce uint32
+	if p.Nonce != nil {
+		nonce = *p.Nonce
+	}
+	return callOf(s.Namespace, t, &lifecycle.Attempt{Number: 1, Nonce: nonce, Fee: s.feeOf(t, 0)})
+}
+
+// feeOf is what the first attempt of t pays now, if it weighs so much, 0 for not known.
+func (s *Sequencer) feeOf(t *lifecycle.Transaction, weight int) uint64 {
+	m := s.marketOf(t.Type)
+	m.Weight = cmp.Or(weight, m.Weight)
+	fee := m.TypeFee(t.Type, &s.Policy, s.Now(), s.Chain.Chain().SlotTime).Quote.Fee
+	if t.MaxFee > 0 {
+		fee = min(fee, t.MaxFee)
+	}
+	return fee
+}
