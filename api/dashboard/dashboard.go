@@ -26,8 +26,8 @@ var files embed.FS
 // Patterns are the paths that the handler answers, in the form of a router that
 // knows {name} and *.
 var Patterns = []string{
-	"/", "/queues", "/queues/{name}", "/transactions", "/transactions/{uid}", "/senders", "/fees",
-	"/webhooks", "/webhooks/{id}", "/login", "/assets/*",
+	"/", "/queues", "/queues/{name}", "/transactions", "/transactions/{uid}", "/failed", "/senders", "/senders/{accountId}",
+	"/fees", "/webhooks", "/webhooks/{id}", "/login", "/assets/*",
 }
 
 // policy lets a page load its own files and talk to its own server, and nothing
@@ -82,6 +82,21 @@ func New(explorer string) http.Handler {
 		}
 		found.serve(w, r)
 	})
+}
+
+// NotFound has pages, what New returns, answer 404 with the page that says that there is none. It is for
+// paths that are not in Patterns.
+func NotFound(pages http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pages.ServeHTTP(missing{w}, r) })
+}
+
+type missing struct{ http.ResponseWriter }
+
+func (m missing) WriteHeader(status int) {
+	if status == http.StatusOK {
+		status = http.StatusNotFound
+	}
+	m.ResponseWriter.WriteHeader(status)
 }
 
 func (a asset) serve(w http.ResponseWriter, r *http.Request) {
