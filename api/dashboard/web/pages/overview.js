@@ -58,9 +58,15 @@ function trouble(t, i, refresh) {
     await act(t.command, async () => { await post(about + '/resume'); await refresh(); }, `${t.queue ?? shorten(t.sender, 16)} is resumed.`);
   };
   return h('li', { key: `trouble-${t.code}-${t.queue ?? t.sender ?? i}` }, mark('OUT'),
-    about ? [h('a', { href: about }, t.queue ?? shorten(t.sender, 16)), ': '] : '', t.detail, '. ',
+    linked(t.detail, t.queue ?? t.sender, about), '. ',
     t.command && h('span', { class: 'whole' }, h('code', null, t.command), copy(t.command, 'the command')),
     t.command && can('admin') && [' ', h('button', { type: 'button', 'aria-label': `Resume ${t.queue ?? t.sender}`, onclick: resume }, 'Resume')]);
+}
+
+/** A text with the name in it that is its subject as a link. */
+function linked(text, name, href) {
+  const at = name ? text.indexOf(name) : -1;
+  return at < 0 ? text : [text.slice(0, at), h('a', { href }, name), text.slice(at + name.length)];
 }
 
 function attention(o, refresh) {

@@ -83,8 +83,9 @@ function trouble(e) {
 
 /** What its steps took, as far as they are over. */
 function took(t) {
-  const begun = t.attempts[0]?.startedAt;
-  const steps = [['Waited', t.receivedAt, begun], ['Proved and signed', begun, t.submittedAt], ['In a pool, until its block', t.submittedAt, t.state === 'DONE' ? t.doneAt : null], ['Watched, until final', t.doneAt, t.finalAt]]
+  const begun = t.attempts[0]?.startedAt, last = t.attempts.at(-1)?.startedAt;
+  const sent = t.submittedAt >= last ? t.submittedAt : null; // else it was an earlier attempt that was sent first
+  const steps = [['Waited', t.receivedAt, begun], t.attempts.length > 1 ? ['Earlier tries', begun, last] : [], ['Proved and signed', last, sent], ['In a pool, until its block', t.submittedAt, t.state === 'DONE' ? t.doneAt : null], ['Watched, until final', t.doneAt, t.finalAt]]
     .filter(([, from, to]) => from && to);
   return steps.length > 0 && h('dl', { class: 'figures', key: 'took' }, steps.map(([name, from, to]) => h('div', null, h('dt', null, name), h('dd', null, span(Date.parse(to) - Date.parse(from))))));
 }
