@@ -50,6 +50,11 @@ func newAsset(name string, content []byte) asset {
 // hash; "" links none.
 func New(explorer string) http.Handler {
 	assets := map[string]asset{}
+	// All modules are asked for at once: a browser finds out only one after the other what they import.
+	var head struct {
+		Explorer string
+		Modules  []string
+	}
 	shell := ""
 	err := fs.WalkDir(files, "web", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -58,14 +63,19 @@ func New(explorer string) http.Handler {
 		content, err := files.ReadFile(name)
 		if name == "web/index.html" {
 			shell = string(content)
-		} else {
-			assets["/assets"+strings.TrimPrefix(name, "web")] = newAsset(name, content)
+			return err
+		}
+		url := "/assets" + strings.TrimPrefix(name, "web")
+		assets[url] = newAsset(name, content)
+		if path.Ext(name) == ".js" && path.Base(name) != "theme.js" {
+			head.Modules = append(head.Modules, url)
 		}
 		return err
 	})
 	var page bytes.Buffer
+	head.Explorer = explorer
 	if err == nil {
-		err = template.Must(template.New("shell").Parse(shell)).Execute(&page, explorer)
+		err = template.Must(template.New("shell").Parse(shell)).Execute(&page, head)
 	}
 	if err != nil {
 		panic(err) // embedded at build time
