@@ -48,6 +48,7 @@ type Readiness struct {
 	Senders Part `json:"senders"` // as Chain
 	Ledgers Part `json:"ledgers"` // as Chain
 	Clock   Part `json:"clock"`   // as Chain: that of the process beside that of the store
+	Queues  Part `json:"queues"`  // decides nothing: those that wait for a person stop nobody else
 }
 
 // A Part is one thing that has to work.
@@ -237,12 +238,22 @@ func New(o Options) http.Handler {
 	}
 	router := chi.NewRouter()
 	router.Use(a.identified, a.watch, secure, a.addressed, shared(o.Origins), sameSite(o.Origins), middleware.GetHead)
-	router.NotFound(a.handle(func(http.ResponseWriter, *http.Request) error {
+	pages := dashboard.New(o.Explorer)
+	nowhere := a.handle(func(http.ResponseWriter, *http.Request) error {
 		return &problem{
 			Status: http.StatusNotFound, Code: codeNotFound, Title: "There is no such route",
 			Detail: "Routes begin with " + base + " and end without a slash. Check the path.",
 		}
-	}))
+	})
+	router.NotFound(func(w http.ResponseWriter, r *http.Request) {
+		// Who has mistyped the address of a page gets one that says so.
+		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+		if reads && strings.Contains(r.Header.Get("Accept"), "text/html") && !strings.HasPrefix(r.URL.Path, "/api/") {
+			dashboard.NotFound(pages).ServeHTTP(w, r)
+			return
+		}
+		nowhere(w, r)
+	})
 	router.MethodNotAllowed(a.handle(func(w http.ResponseWriter, r *http.Request) error {
 		return notAllowed(w, r, router)
 	}))
@@ -252,7 +263,6 @@ func New(o Options) http.Handler {
 	router.Get(base+"/session", a.handle(a.getSession))
 	router.Post(base+"/session", a.handle(a.openSession))
 	router.Delete(base+"/session", a.handle(a.closeSession))
-	pages := dashboard.New(o.Explorer)
 	for _, pattern := range dashboard.Patterns {
 		router.Get(pattern, pages.ServeHTTP)
 	}
@@ -280,6 +290,7 @@ func New(o Options) http.Handler {
 				r.Method(http.MethodGet, "/metrics", o.Metrics)
 			}
 			r.Get(base+"/overview", a.handle(a.getOverview))
+			r.Get(base+"/history", a.timed(a.getHistory))
 			r.Get(base+"/fees", a.timed(a.getFees))
 		})
 	})
@@ -296,6 +307,7 @@ func New(o Options) http.Handler {
 		r.Use(a.require(Admin), a.paced(asking))
 		r.Post(base+"/transactions/cancel", a.timed(a.cancelAll))
 		r.Post(base+"/transactions/retry", a.timed(a.retryAll))
+		r.Post(base+"/transactions/delete", a.timed(a.removeAll))
 		r.Post(base+"/transactions/{uid}/retry", a.timed(a.retry))
 		r.Post(base+"/transactions/{uid}/resolve", a.timed(a.resolve))
 		r.Delete(base+"/transactions/{uid}", a.timed(a.remove))
@@ -309,6 +321,7 @@ func New(o Options) http.Handler {
 		r.Post(base+"/senders/{accountId}/drain", a.timed(a.drainSender))
 		r.Post(base+"/senders/{accountId}/resume", a.timed(a.resumeSender))
 		r.Post(base+"/webhooks", a.timed(a.addWebhook))
+		r.Patch(base+"/webhooks/{id}", a.timed(a.editWebhook))
 		r.Delete(base+"/webhooks/{id}", a.timed(a.removeWebhook))
 		r.Post(base+"/webhooks/{id}/enable", a.timed(a.enableWebhook))
 		r.Post(base+"/webhooks/{id}/disable", a.timed(a.disableWebhook))

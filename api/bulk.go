@@ -64,6 +64,16 @@ func (a *api) retryAll(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
+// removeAll is for what may be removed one by one, too: DONE once its block is deep enough.
+func (a *api) removeAll(w http.ResponseWriter, r *http.Request) error {
+	return a.bulk(w, r, &bulk{
+		meant: func(t *lifecycle.Transaction) bool {
+			return t.State().Final() && (t.State() != lifecycle.Done || !t.FinalAt.IsZero())
+		},
+		do: a.Store.Remove,
+	})
+}
+
 func (a *api) bulk(w http.ResponseWriter, r *http.Request, b *bulk) error {
 	f, err := a.object(w, r, false, "filter", "dryRun", "cursor")
 	if err != nil {
@@ -166,8 +176,16 @@ func (a *api) chosen(inner *form, texts map[string]string) queues.Prefixes {
 
 // readBulk reads what is to be done to which transactions.
 func (a *api) readBulk(r *http.Request, f *form, b *bulk) error {
-	inner, texts := f.filter("queue", "type", "state", "sender", "prefix", "key")
-	b.filter = queues.Filter{Queue: texts["queue"], Type: texts["type"], Sender: texts["sender"], State: lifecycle.State(texts["state"])}
+	inner, texts := f.filter("queue", "type", "state", "sender", "error", "since", "until", "prefix", "key")
+	moment := func(name string) time.Time {
+		t, ok := parseTime(texts[name])
+		if texts[name] != "" && !ok {
+			inner.wrong(name, timeWanted)
+		}
+		return t
+	}
+	b.filter = queues.Filter{Queue: texts["queue"], Type: texts["type"], Sender: texts["sender"], State: lifecycle.State(texts["state"]),
+		Error: texts["error"], Since: moment("since"), Until: moment("until")}
 	for name, text := range texts {
 		if text == "" {
 			continue // which read tells

@@ -81,6 +81,34 @@ func (s *service) all(command, filter string, dry bool) (steps int, sum map[stri
 	}
 }
 
+// TestBulkDelete: what is final is removed, and what may still land is not.
+func TestBulkDelete(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	if err := s.senders.Register(t.Context(), "B62x", "http://w"); err != nil {
+		t.Fatal(err)
+	}
+	for _, uid := range []string{"failed", "done", "final", "open", "waits"} {
+		post(s, "q-"+uid, uid)
+	}
+	s.finish(lifecycle.PhaseFailed, func(c *queues.Change) { c.After.Error = &lifecycle.Error{Code: "X"} })
+	s.finish(lifecycle.PhaseDone, func(c *queues.Change) { c.Keep = true })
+	s.finish(lifecycle.PhaseDone, func(c *queues.Change) { c.After.FinalAt = c.Now })
+	s.finish(lifecycle.PhaseUnresolved, func(c *queues.Change) {
+		c.Keep, c.After.Attempts = true, []lifecycle.Attempt{{Number: 1, Sender: "B62x", State: lifecycle.Sent}}
+	})
+	all := `{"prefix":"q-"}`
+	if _, sum := s.all("delete", all, true); sum["matched"] != 3 || sum["done"] != 0 {
+		t.Errorf("to be deleted: %v", sum)
+	}
+	if _, sum := s.all("delete", all, false); sum["done"] != 2 || sum["MIGHT_STILL_LAND"] != 1 {
+		t.Errorf("deleted: %v", sum)
+	}
+	for uid, status := range map[string]int{"failed": 404, "done": 200, "final": 404, "open": 200, "waits": 200} {
+		s.ask("GET", "/transactions/"+uid, "").want(status)
+	}
+}
+
 // TestBulk: a bulk command is for what the filter chooses and nothing else, and a
 // dry run only counts.
 func TestBulk(t *testing.T) {
@@ -121,6 +149,10 @@ func TestBulk(t *testing.T) {
 		{"cancel", `{"state":"FAILED"}`, nil, nil, map[string]int{"matched": 0, "done": 0, "refused": 0}},
 		{"cancel", `{"queue":"none"}`, nil, nil, map[string]int{"matched": 0, "done": 0, "refused": 0}},
 		{"retry", `{"queue":"q"}`, nil, []string{"q:failed"}, map[string]int{"matched": 1, "done": 1, "refused": 0}},
+		{"retry", `{"error":"X"}`, nil, []string{"q:failed"}, map[string]int{"matched": 1, "done": 1, "refused": 0}},
+		{"retry", `{"error":"Y"}`, nil, nil, map[string]int{"matched": 0, "done": 0, "refused": 0}},
+		{"retry", `{"since":"2999-01-01T00:00:00Z"}`, nil, nil, map[string]int{"matched": 0, "done": 0, "refused": 0}},
+		{"retry", `{"until":"2999-01-01T00:00:00Z"}`, nil, []string{"q:failed"}, map[string]int{"matched": 1, "done": 1, "refused": 0}},
 		{"retry", `{"sender":"B62y"}`, nil, nil, map[string]int{"matched": 0, "done": 0, "refused": 0}},
 		{"cancel", `{"queue":"q"}`, refuse, []string{"q:a", "q:c", "q:strict"},
 			map[string]int{"matched": 2, "done": 0, "refused": 2, "MIGHT_STILL_LAND": 1, "STORE_UNAVAILABLE": 1}},

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
@@ -225,6 +226,12 @@ func appendTransaction(b []byte, t *lifecycle.Transaction) []byte {
 	o.number("sequence", t.Sequence)
 	o.text("type", t.Type)
 	o.raw("data", t.ShownData())
+	o.name("posted")
+	if bytes.Equal(t.ShownData(), t.Data) {
+		o.null()
+	} else {
+		o.b = appendRaw(o.b, t.Data)
+	}
 	o.text("state", string(t.State()))
 	o.optional("hash", t.Hash())
 	o.number("retries", int64(t.Retries))
@@ -384,7 +391,11 @@ func appendSender(b []byte, s *senders.Sender) []byte {
 	o.bool("available", s.Available())
 	o.optional("reason", string(s.Reason))
 	o.optional("detail", s.Detail)
+	o.time("since", s.Since)
 	o.time("until", s.Until)
+	remedy, command := s.Remedy()
+	o.optional("remedy", remedy)
+	o.optional("command", command)
 	o.close()
 	return o.b
 }

@@ -24,6 +24,7 @@ type shown struct {
 	Sequence        int64           `json:"sequence"`
 	Type            string          `json:"type"`
 	Data            json.RawMessage `json:"data"`
+	Posted          json.RawMessage `json:"posted"`
 	State           lifecycle.State `json:"state"`
 	Hash            *string         `json:"hash"`
 	Retries         int             `json:"retries"`
@@ -136,6 +137,9 @@ func show(t *lifecycle.Transaction) shown {
 		ReceivedAt: showTime(t.ReceivedAt), SubmittedAt: showTime(t.SubmittedAt), RetriedAt: showTime(t.RetriedAt), DoneAt: showTime(t.DoneAt),
 		FinalAt: showTime(t.FinalAt), Reopened: t.Reopened, CancelRequested: t.CancelRequested,
 		Callback: showCallback(t),
+	}
+	if !bytes.Equal(t.ShownData(), t.Data) {
+		s.Posted = t.Data
 	}
 	if t.Ledger != "" {
 		x := t.Submission("")

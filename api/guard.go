@@ -70,7 +70,7 @@ func shared(origins []string) func(http.Handler) http.Handler {
 	}
 	return cors.New(cors.Options{
 		AllowedOrigins: origins,
-		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete},
+		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
 		AllowedHeaders: []string{"Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", requestID, "traceparent"},
 		ExposedHeaders: []string{"Location", "Retry-After", requestID},
 		MaxAge:         int((10 * time.Minute).Seconds()),

@@ -309,7 +309,7 @@ func (a *api) ready(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
 	ends := Part{Detail: "this process ends: ask another one"}
-	state := Readiness{Store: ends, Chain: ends, Senders: ends, Ledgers: ends, Clock: ends}
+	state := Readiness{Store: ends, Chain: ends, Senders: ends, Ledgers: ends, Clock: ends, Queues: ends}
 	if !leaving(ctx) {
 		state = a.Ready(ctx, full)
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -28,8 +29,11 @@ type Chain struct {
 
 // A Trouble is something that a person has to see to.
 type Trouble struct {
-	Code   string // of doctor's where it is about the store; else CLOCK or SENDING
+	Code   string // of doctor's where it has one; else CLOCK or SENDING
 	Detail string // a sentence without its full stop: what is so, and what to do
+	// Queue or Sender is what it is about, "" for none, and Command the line of a shell that ends it, "" where
+	// none does.
+	Queue, Sender, Command string
 }
 
 // A Ledger is a ledger that takes batches, as this process knows it.
@@ -45,6 +49,8 @@ const (
 	overviewLife = 500 * time.Millisecond
 	// flowWindow is the time that the rates are counted over.
 	flowWindow = 5 * time.Minute
+	// recentEvents are told along with it.
+	recentEvents = 30
 )
 
 // An overview keeps the last look at everything.
@@ -81,6 +87,10 @@ func (a *api) readOverview(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	recent, err := a.Store.ReadLog(ctx, max(0, flow.Last-recentEvents), recentEvents)
+	if err != nil {
+		return nil, err
+	}
 	pool, _, err := a.Senders.List(ctx, mostPage, "")
 	if err != nil {
 		return nil, err
@@ -97,11 +107,46 @@ func (a *api) readOverview(ctx context.Context) ([]byte, error) {
 	if a.Recovering != nil {
 		recovering = a.Recovering()
 	}
-	var troubles []Trouble
+	troubles := forPerson(&v, pool)
 	if a.Troubles != nil {
-		troubles = a.Troubles()
+		troubles = append(troubles, a.Troubles()...)
 	}
-	return appendOverview(nil, &v, &flow, pool, recovering, troubles, chain, ledgers), nil
+	doc := appendOverview(nil, &v, &flow, pool, recovering, troubles, chain, ledgers)
+	o := object{doc[:len(doc)-1]}
+	o.name("recent")
+	slices.Reverse(recent.Entries)
+	o.b = appendList(o.b, recent.Entries, func(b []byte, e queues.Entry) []byte { return append(appendFields(b, recent.Epoch, &e), '}') })
+	o.close()
+	return o.b, nil
+}
+
+// mostTroubles is how many queues, and how many senders, are named that wait for a person.
+const mostTroubles = 10
+
+// forPerson are the queues and the senders that wait for a person, with what ends it.
+func forPerson(v *queues.Overview, pool []*senders.Sender) (all []Trouble) {
+	sentence := func(what, why, remedy string) string { return what + " " + why + ". To do: " + remedy }
+	for _, l := range v.Limited[:min(len(v.Limited), mostTroubles)] {
+		remedy, command := l.Remedy()
+		all = append(all, Trouble{"QUEUE_PAUSED", sentence("Queue "+l.Queue, l.Why(), remedy), l.Queue, "", command})
+	}
+	if more := v.LimitedInAll - int64(len(all)); more > 0 {
+		all = append(all, Trouble{Code: "QUEUE_PAUSED", Detail: fmt.Sprintf("%d more queues are paused so", more)})
+	}
+	held := 0
+	for _, s := range pool {
+		if !s.Held() {
+			continue
+		}
+		if held++; held <= mostTroubles {
+			remedy, command := s.Remedy()
+			all = append(all, Trouble{"SENDER_OUT", sentence("Sender "+s.AccountID, s.Why(), remedy), "", s.AccountID, command})
+		}
+	}
+	if more := held - mostTroubles; more > 0 {
+		all = append(all, Trouble{Code: "SENDER_OUT", Detail: fmt.Sprintf("%d more senders are out of use until a person sees to it", more)})
+	}
+	return all
 }
 
 func appendOverview(
@@ -135,6 +180,9 @@ func appendOverview(
 		o.open()
 		o.text("code", t.Code)
 		o.text("detail", t.Detail)
+		o.optional("queue", t.Queue)
+		o.optional("sender", t.Sender)
+		o.optional("command", t.Command)
 		o.close()
 		return o.b
 	})

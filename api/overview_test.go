@@ -19,7 +19,7 @@ func TestOverview(t *testing.T) {
 		chain := Chain{OK: true, Synced: 2, Nodes: 3, Height: 7, TipSlot: 70, Slot: 71, SlotTime: 180 * time.Second, Network: "mina:testnet", Detail: "one lags"}
 		s := setup(t, func(o *Options) {
 			o.Chain = func(context.Context) *Chain { return &chain }
-			o.Troubles = func() []Trouble { return []Trouble{{"CLOCK", "It is off"}} }
+			o.Troubles = func() []Trouble { return []Trouble{{Code: "CLOCK", Detail: "It is off"}} }
 		})
 		for _, account := range []string{"B62a", "B62b", "B62c"} {
 			if err := s.senders.Register(t.Context(), account, "http://w"); err != nil {
@@ -29,6 +29,7 @@ func TestOverview(t *testing.T) {
 		if err := s.senders.Drain(t.Context(), "B62c"); err != nil {
 			t.Fatal(err)
 		}
+		drained := time.Now()
 		for i := range 5 {
 			post(s, fmt.Sprint("q", i%4), fmt.Sprint("u", i))
 			<-time.After(time.Second)
@@ -43,10 +44,18 @@ func TestOverview(t *testing.T) {
 		v := s.ask("GET", "/overview", "").want(200).read()
 		want := fmt.Sprintf(`{"counts":{"WAITING":3,"DISPATCHING":1,"REVISION":0,"RETRY":0,"DONE":1,"FAILED":0,"UNRESOLVED":0},"queues":4,`+
 			`"oldestAt":%q,"rates":{"seconds":65,"accepted":5,"done":1,"retried":0,"failed":0},`+
-			`"senders":{"free":1,"bound":1,"out":1,"reasons":{"DRAINING":1}},"stops":[],"recovering":null,"troubles":[{"code":"CLOCK","detail":"It is off"}],`+
+			`"senders":{"free":1,"bound":1,"out":1,"reasons":{"DRAINING":1}},"stops":[],"recovering":null,`+
+			`"troubles":[{"code":"SENDER_OUT","detail":%q,"queue":null,"sender":"B62c","command":"sequencer sender resume B62c"},`+
+			`{"code":"CLOCK","detail":"It is off","queue":null,"sender":null,"command":null}],`+
 			`"chain":{"ok":true,"synced":2,"nodes":3,"height":7,"tipSlot":70,"slot":71,"slotMillis":180000,"network":"mina:testnet","at":null,"detail":"one lags"},"ledgers":[]}`,
-			oldest.ReceivedAt.Format("2006-01-02T15:04:05.000Z07:00"))
+			oldest.ReceivedAt.Format("2006-01-02T15:04:05.000Z07:00"), "Sender B62c is out of use since "+drained.UTC().Format("2006-01-02 15:04Z")+
+				": it was taken out of use. To do: resume it when it is to go on")
 		delete(v, "at")
+		recent, _ := v["recent"].([]any)
+		delete(v, "recent")
+		if newest, _ := recent[0].(map[string]any); len(recent) != 12 || newest["to"] != "DISPATCHING" || newest["uid"] == nil {
+			t.Errorf("what happened last is %v", recent)
+		}
 		if got, wanted := fmt.Sprint(v), fmt.Sprint(decodeNumbers(t, []byte(want))); got != wanted {
 			t.Errorf("the overview is\n%s, want\n%s", got, wanted)
 		}
@@ -65,6 +74,37 @@ func TestOverview(t *testing.T) {
 		s.ask("GET", "/overview", "").want(200)
 		s.ask("GET", "/overview?a=b", "").wantProblem(400, codeBadRequest)
 	})
+}
+
+// TestForPerson: what waits for a person is named up to a number, and counted beyond; what ends by itself
+// is not named.
+func TestForPerson(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	v := queues.Overview{LimitedInAll: 12}
+	var pool []*senders.Sender
+	for i := range 12 {
+		v.Limited = append(v.Limited, queues.Limited{Queue: fmt.Sprint("q", i), Since: at})
+		pool = append(pool, &senders.Sender{AccountID: fmt.Sprint("B", i), Reason: lifecycle.StoppedNonce, Detail: "nonce 12 is used by 5J", Since: at})
+	}
+	pool = append(pool, &senders.Sender{AccountID: "rests", Reason: lifecycle.Rested, Until: at}, &senders.Sender{AccountID: "works"},
+		&senders.Sender{AccountID: "idle", Reason: lifecycle.Idled})
+	all := forPerson(&v, pool)
+	if len(all) != 22 {
+		t.Fatalf("%d: %+v", len(all), all)
+	}
+	for i, want := range map[int]Trouble{
+		0: {"QUEUE_PAUSED", "Queue q0 is paused since 2026-03-01 12:00Z: too many of its transactions in a row ended UNRESOLVED. " +
+			"To do: see what became of them (sequencer txn list --state UNRESOLVED --queue q0), mend that, and resume the queue", "q0", "", "sequencer queue resume q0"},
+		10: {Code: "QUEUE_PAUSED", Detail: "2 more queues are paused so"},
+		11: {"SENDER_OUT", "Sender B0 is out of use since 2026-03-01 12:00Z: somebody else used its account, nonce 12 is used by 5J. " +
+			"To do: see what has, for it must not go on, and resume the sender", "", "B0", "sequencer sender resume B0"},
+		21: {Code: "SENDER_OUT", Detail: "2 more senders are out of use until a person sees to it"},
+	} {
+		if all[i] != want {
+			t.Errorf("%d is %+v, want %+v", i, all[i], want)
+		}
+	}
 }
 
 // TestOverviewOfLedgers: of each ledger what this process knows, and what it has to do by the

@@ -161,7 +161,7 @@ func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
 	}
 	f := queues.Filter{
 		Queue: q.Get("queue"), Type: q.Get("type"), Sender: q.Get("sender"), State: lifecycle.State(q.Get("state")),
-		Newest: q.Get("order") == "newest",
+		Error: q.Get("error"), Hash: q.Get("hash"), Newest: q.Get("order") == "newest",
 	}
 	if f.Since, err = timeOf(q, "since"); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
 	if f.Until, err = timeOf(q, "until"); err != nil {
 		return err
 	}
-	for _, name := range []string{"queue", "type", "sender", "state"} {
+	for _, name := range []string{"queue", "type", "sender", "state", "error", "hash"} {
 		if message := a.wrongFilter(f, name); message != "" {
 			return badRequest("%s %s.", name, message)
 		}
@@ -184,6 +184,9 @@ func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
 	return send(w, http.StatusOK, appendPage(nil, ts, next, a.veilFor(w).transaction))
 }
 
+// mostCode is how long the code of an error may be that somebody looks for.
+const mostCode = 256
+
 // wrongFilter says what one field of a filter must be, "" if it is or is empty.
 func (a *api) wrongFilter(f queues.Filter, name string) string {
 	switch {
@@ -195,6 +198,10 @@ func (a *api) wrongFilter(f queues.Filter, name string) string {
 		return "must be an account id"
 	case name == "state" && f.State != "" && !slices.Contains(lifecycle.States, f.State):
 		return fmt.Sprintf("must be one of %v", lifecycle.States)
+	case name == "error" && len(f.Error) > mostCode:
+		return fmt.Sprintf("must be a code of at most %d bytes", mostCode)
+	case name == "hash" && f.Hash != "" && !hashPattern.MatchString(f.Hash):
+		return "must be the hash of a transaction"
 	}
 	return ""
 }

@@ -41,7 +41,7 @@ func TestPost(t *testing.T) {
 	delete(got, "receivedAt")
 	delete(got, "data")
 	if diff := cmp.Diff(map[string]any{
-		"uid": "u:1", "queue": "q", "sequence": json.Number("1"), "type": "ANY", "state": "WAITING", "hash": nil,
+		"uid": "u:1", "queue": "q", "sequence": json.Number("1"), "type": "ANY", "state": "WAITING", "hash": nil, "posted": nil,
 		"retries": json.Number("0"), "sender": nil, "done": nil, "error": nil, "attempts": []any{}, "submittedAt": nil,
 		"notBefore": nil, "expiresAt": nil, "maxFee": nil, "retriedAt": nil, "doneAt": nil, "finalAt": nil, "reopened": false, "cancelRequested": false, "callback": nil,
 		"submitted": nil, "submissionError": nil, "submissionErrorMessage": nil,

@@ -97,7 +97,7 @@ func (v *veil) problem(p *problem) *problem {
 }
 
 func (v *veil) readiness(r Readiness) Readiness {
-	for _, p := range []*Part{&r.Store, &r.Chain, &r.Senders, &r.Ledgers, &r.Clock} {
+	for _, p := range []*Part{&r.Store, &r.Chain, &r.Senders, &r.Ledgers, &r.Clock, &r.Queues} {
 		p.Detail = v.text(p.Detail)
 	}
 	return r

@@ -74,7 +74,7 @@ func TestAddressesAreVeiled(t *testing.T) {
 		o.Keys, o.Control, o.Hosts = tenants(), telling{o.Control.(*control)}, []string{"mina-1:3085"}
 		o.Ready = func(context.Context, bool) Readiness {
 			p := Part{OK: true, Detail: "mina-1:3085, http://worker-7:39101, 10.1.2.3:6379 and [fd00::7]:3085"}
-			return Readiness{p, p, p, p, p}
+			return Readiness{p, p, p, p, p, p}
 		}
 	})
 	ask := func(key, method, path, body string) string {

@@ -64,6 +64,39 @@ func (a *api) addWebhook(w http.ResponseWriter, r *http.Request) error {
 	return a.sendWebhook(w, r, http.StatusCreated, d.ID, secret)
 }
 
+// editWebhook changes what is given; null for a list chooses everything.
+func (a *api) editWebhook(w http.ResponseWriter, r *http.Request) error {
+	f, err := a.object(w, r, false, "url", "types", "queues", "states")
+	if err != nil {
+		return err
+	}
+	var edit webhooks.Edit
+	if url, given := f.text("url"); given {
+		edit.URL = &url
+	}
+	lists := map[string]**[]string{"types": &edit.Types, "queues": &edit.Queues}
+	for name, list := range lists {
+		if f.value(name) != nil {
+			*list = new(f.texts(name))
+		}
+	}
+	if f.value("states") != nil {
+		states := []lifecycle.State{}
+		for _, s := range f.texts("states") {
+			states = append(states, lifecycle.State(s))
+		}
+		edit.States = &states
+	}
+	if len(f.Errors) > 0 {
+		return invalid(f.Errors...)
+	}
+	id := chi.URLParam(r, "id")
+	if err := a.Webhooks.Edit(r.Context(), id, edit); err != nil {
+		return err
+	}
+	return a.sendWebhook(w, r, http.StatusOK, id, "")
+}
+
 // texts returns a list of strings, nil if it was not given.
 func (f *form) texts(name string) (list []string) {
 	if value := f.value(name); !isNull(value) && json.Unmarshal(value, &list) != nil {
@@ -239,6 +272,7 @@ func appendWebhook(b []byte, x *webhooks.Status) []byte {
 	o.number("waiting", x.Waiting)
 	o.number("dropped", x.Dropped)
 	o.time("restsUntil", x.RestsUntil)
+	o.text("health", string(x.Health))
 	o.close()
 	return o.b
 }

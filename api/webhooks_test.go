@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -49,6 +50,15 @@ func TestWebhooks(t *testing.T) {
 		t.Errorf("rotated: %v", fresh)
 	}
 	s.ask("POST", "/webhooks/a/secret", `{"secret":"x"}`).wantProblem(422, "INVALID_DATA")
+	edited := s.ask("PATCH", "/webhooks/a", `{"types":["VOTE"],"states":null}`).want(200).read()
+	if fmt.Sprint(edited["types"], edited["queues"], edited["states"], edited["url"]) != "[VOTE] [q*] <nil>https://x.example/…" || edited["health"] != "WELL" {
+		t.Errorf("edited: %v", edited)
+	}
+	if moved := s.ask("PATCH", "/webhooks/a", `{"url":"https://10.0.0.1/"}`).want(200).read(); moved["url"] != "https://10.0.0.1" || moved["health"] != "REFUSED_ADDRESS" {
+		t.Errorf("moved to where nothing gets: %v", moved)
+	}
+	s.ask("PATCH", "/webhooks/a", `{"url":"ftp://x.example","states":["NONE"]}`).wantProblem(422, "INVALID_DATA")
+	s.ask("PATCH", "/webhooks/a", `{"id":"b"}`).wantProblem(422, "INVALID_DATA")
 	s.ask("POST", "/webhooks/a/replay", "").want(200)
 	s.ask("POST", "/webhooks/a/replay", `{"after":"x"}`).wantProblem(422, "INVALID_DATA")
 	s.ask("POST", "/webhooks/a/replay", `{"after":"1-0"}`).wantProblem(410, "EVENTS_GONE")
@@ -59,9 +69,13 @@ func TestWebhooks(t *testing.T) {
 	s.ask("DELETE", "/webhooks/a/parked?lane=t:u", "").wantProblem(404, "NOT_FOUND")
 	s.ask("DELETE", "/webhooks/a/parked?lane=", "").wantProblem(400, "BAD_REQUEST")
 	s.ask("DELETE", "/webhooks/a", "").want(204)
-	for _, path := range []string{"GET ", "GET /deliveries", "GET /parked", "POST /enable", "POST /disable", "POST /ping", "POST /secret", "POST /replay", "DELETE ", "DELETE /parked"} {
+	for _, path := range []string{"GET ", "GET /deliveries", "GET /parked", "POST /enable", "POST /disable", "POST /ping", "POST /secret", "POST /replay", "PATCH ", "DELETE ", "DELETE /parked"} {
 		method, rest, _ := strings.Cut(path, " ")
-		s.ask(method, "/webhooks/a"+rest, "").wantProblem(404, "NOT_FOUND")
+		body := ""
+		if method == "PATCH" {
+			body = `{"types":null}`
+		}
+		s.ask(method, "/webhooks/a"+rest, body).wantProblem(404, "NOT_FOUND")
 	}
 }
 

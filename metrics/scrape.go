@@ -78,6 +78,7 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 		"Age of the oldest transaction that has a sender, or that is first in one of the 64 queues of its type "+
 			"that are next; 0 if there is none. Paused queues do not count.", "type")
 	ours("queues", "Queues that hold anything.")
+	ours("queues_limited", "Queues that SEQUENCER_UNRESOLVED_LIMIT has paused, until a person resumes them.")
 	ours("processes", "Processes that are alive.")
 	ours("events_kept", "Events that can be resumed from.")
 	ours("senders", "Senders, by state and by the reason why they are out of use (empty: none).", "state", "reason")
@@ -211,6 +212,7 @@ func (s *scrape) store(ctx context.Context, show shown) error {
 		show("ledger_oldest_seconds", age(o.At, load.Oldest), name)
 	}
 	show("queues", float64(o.Queues))
+	show("queues_limited", float64(o.LimitedInAll))
 	show("processes", float64(o.Processes))
 	show("events_kept", float64(o.Events))
 	s.senders(all, o.Fees, show)

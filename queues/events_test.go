@@ -199,6 +199,10 @@ func testFlow(f *fixture) {
 	f.ok(f.store.Pause(f.ctx, "q", "x"))
 	flow, err := f.store.Flow(f.ctx, time.Minute)
 	f.ok(err)
+	if last := f.dump().events; flow.Last != int64(last[len(last)-1].Number) {
+		f.Errorf("the newest event is %d", flow.Last)
+	}
+	flow.Last = 0
 	equal(f.T, "a minute", flow, queues.Flow{Over: time.Minute, Accepted: 3, Done: 1, Retried: 1, Failed: 1})
 	f.fill("many", numbered("m", 1, 2500))
 	flow, err = f.store.Flow(f.ctx, time.Hour)

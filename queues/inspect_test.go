@@ -75,12 +75,12 @@ func (f *fixture) dump() dump {
 			switch kind, _, _ := strings.Cut(name, ":"); kind {
 			case "t", "x", "q", "b", "told", "batch", "gone", "n", "is", "ping", "turn", "rate", "stops":
 				read[name] = p.Get(f.ctx, k)
-			case "f", "s", "recovery", "waiting", "fees", "budgets":
+			case "f", "s", "recovery", "waiting", "fees", "budgets", "over":
 				read[name] = p.HGetAll(f.ctx, k)
 			case "line", "page":
 				read[name] = p.LRange(f.ctx, k, 0, -1)
 			case "back", "past", "ready", "round", "bound", "st", "free", "own", "procs", "due", "queues", "active", "oldest",
-				"paused", "pages", "senders", "landed", "spent":
+				"paused", "limited", "pages", "senders", "landed", "spent":
 				read[name] = p.ZRangeWithScores(f.ctx, k, 0, -1)
 			case "market":
 				if name == "market:looks" {
@@ -191,7 +191,7 @@ func (f *fixture) inspectEnd(d *dump, name string, left time.Duration) {
 		if _, there := d.strings["t:"+uid]; left >= 0 || !there {
 			f.Errorf("%s ends %s from now (-1ns: never), and that %s is there is %t", name, left, uid, there)
 		}
-	case slices.Contains([]string{"gone", "batch", "turn", "rate", "ping"}, kind), name == "market:looks":
+	case slices.Contains([]string{"gone", "batch", "turn", "rate", "ping", "over"}, kind), name == "market:looks":
 		if left < 0 {
 			f.Errorf("%s is kept for ever", name)
 		}
@@ -426,6 +426,14 @@ func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line [
 	}
 	if _, planned := d.sets["due"]["p:"+name]; planned != (q["till"] != "") {
 		f.Errorf("queue %s is paused until %q, and that is looked at: %v", name, q["till"], planned)
+	}
+	ended := strings.HasSuffix(q["paused"], " transactions in a row ended UNRESOLVED")
+	since, limited := d.sets["limited"][name]
+	if limited {
+		put("limited", name, since)
+	}
+	if limited != ended {
+		f.Errorf("queue %s is paused for %q, and a person hears of a limit: %v", name, q["paused"], limited)
 	}
 	if at, planned := d.sets["due"]["q:"+name]; ready && planned && at <= d.now {
 		ready = q["ready"] != "" // the next tick may be about to do it

@@ -45,6 +45,7 @@ import (
 //	active         zset    those in which something waits or is bound, by when they became ready for it, as
 //	                       in ready, or else were last looked at
 //	oldest         zset    the same by the sequence of what runs or is next, as they were last looked at
+//	limited        zset    queues that SEQUENCER_UNRESOLVED_LIMIT has paused, by since when
 //	stops          string  what holds for queues that come to be, by how their names begin: a line
 //	                       each, "<since ms> <until ms> <beginning> <who said so> <why they are
 //	                       paused>", empty for none; of those that fit a queue the last, and
@@ -61,12 +62,14 @@ import (
 //	pages          zset    pages that exist
 //	s:<sender>     hash    an empty field is none: url, group, source, proves, queue, next (nonce), balance;
 //	                       why:<REASON>[:by]: until when it is out of use for that, 0 if no clock
-//	                       ends it, and why in words; reason, until, detail: the gravest of them;
-//	                       streak: UNRESOLVED in a row; by: the process that named it last, where
+//	                       ends it, and why in words; reason, until, detail: the gravest of them,
+//	                       since: from when on; streak: UNRESOLVED in a row; by: the process that named it last, where
 //	                       only that can call its worker
 //	landed:<sender> zset   uids that landed and may still be orphaned, by nonce
 //	senders        zset    all senders, for listing
 //	waiting        hash    how many transactions wait, by type
+//	over:<seconds> hash    what happened in the last parts of so many seconds, by their number since 1970; see
+//	                       history.go
 //	fees:<day>     hash    nanomina that attempts of that day (since 1970, UTC) cost, by sender; *: of all
 //	spent:<day>    zset    the same by queue
 //	budgets:<day>  hash    the same by budget, "q:<queue>" or "k:<name of an API key>", where there are any

@@ -20,6 +20,8 @@ import (
 type Filter struct {
 	Queue, Type, Sender string
 	State               lifecycle.State
+	Error               string // the code that they ended with, or last failed with
+	Hash                string // of one of their attempts
 	// Since and Until bound when they were received: from Since on, before Until.
 	Since, Until time.Time
 	Newest       bool // the newest first
@@ -30,7 +32,13 @@ type Filter struct {
 func (f Filter) admits(t *lifecycle.Transaction) bool {
 	return f.Within.Admit(t.Queue) && (f.Queue == "" || f.Queue == t.Queue) && (f.Type == "" || f.Type == t.Type) &&
 		(f.Sender == "" || f.Sender == t.Sender) && (f.State == "" || f.State == t.State()) &&
+		(f.Error == "" || t.Error != nil && t.Error.Code == f.Error) && (f.Hash == "" || f.made(t)) &&
 		!t.ReceivedAt.Before(f.Since) && (f.Until.IsZero() || t.ReceivedAt.Before(f.Until))
+}
+
+// made reports whether an attempt of t has the hash that f wants, or its batch that id.
+func (f Filter) made(t *lifecycle.Transaction) bool {
+	return t.BatchID == f.Hash || slices.ContainsFunc(t.Attempts, func(a lifecycle.Attempt) bool { return a.Is(f.Hash) })
 }
 
 // clockSlack is how far the times of receipt may lie from the order of
@@ -300,7 +308,7 @@ func openCursor(cursor string, f Filter) (after int64, err error) {
 
 func (f Filter) sum() uint32 {
 	h := fnv.New32a()
-	_, _ = fmt.Fprintf(h, "%q %q %q %q %d %d %t",
-		f.Queue, f.Type, f.Sender, f.State, millis(f.Since), millis(f.Until), f.Newest)
+	_, _ = fmt.Fprintf(h, "%q %q %q %q %q %q %d %d %t",
+		f.Queue, f.Type, f.Sender, f.State, f.Error, f.Hash, millis(f.Since), millis(f.Until), f.Newest)
 	return h.Sum32()
 }

@@ -476,7 +476,23 @@ func testStreakOfWhom(f *fixture) {
 	}
 	after("votes", "a", false, 1)
 	after("votes", "b", false, 2)
+	limited := func(names ...string) {
+		f.Helper()
+		o, err := s.Overview(f.ctx)
+		f.ok(err)
+		var told []string
+		for _, l := range o.Limited {
+			told = append(told, l.Queue)
+			if l.Since.IsZero() || l.Since.After(f.now()) {
+				f.Errorf("%s is paused since %v", l.Queue, l.Since)
+			}
+		}
+		equal(f.T, "paused by the limit", told, names)
+		equal(f.T, "paused by the limit, in all", int(o.LimitedInAll), len(names))
+	}
+	limited()
 	after("votes", "c", true, 3)
+	limited("votes")
 	equal(f.T, "events", f.told("q"), []event{{Kind: "q", ID: "votes", Sender: "S", Code: "PAUSED"}})
 	f.ok(f.pool.Resume(f.ctx, "S"))
 	after("r", "d", false, 1)
@@ -504,7 +520,12 @@ func testStreakOfWhom(f *fixture) {
 	if _, planned := f.dump().sets["due"]["p:x"]; planned {
 		f.Error("it is looked at when it would have ended")
 	}
+	limited("votes", "x")
 	f.ok(f.store.Resume(f.ctx, "x"))
+	limited("votes")
+	// Whose word it is, a person's from now on, nobody has to hear of.
+	f.ok(f.store.Pause(f.ctx, "votes", "seen"))
+	limited()
 	// Who resumes a queue has it begin anew.
 	f.ok(f.store.Resume(f.ctx, "votes"))
 	f.ok(f.pool.Resume(f.ctx, "S"))

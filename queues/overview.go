@@ -21,6 +21,28 @@ type Overview struct {
 	Fees map[string]uint64
 	// Stops are what holds for queues that come to be, in the order in which it was said.
 	Stops []Stop
+	// Limited are queues that SEQUENCER_UNRESOLVED_LIMIT has paused until a person resumes them, the
+	// first 20 by since when; LimitedInAll is how many there are.
+	Limited      []Limited
+	LimitedInAll int64
+}
+
+// A Limited queue is paused by SEQUENCER_UNRESOLVED_LIMIT, and not by a person's word.
+type Limited struct {
+	Queue string
+	Since time.Time
+}
+
+// Why says in words why l is paused and since when.
+func (l Limited) Why() string {
+	return "is paused since " + l.Since.Format("2006-01-02 15:04Z") +
+		": too many of its transactions in a row ended UNRESOLVED"
+}
+
+// Remedy says what ends that, and the command that does so.
+func (l Limited) Remedy() (words, command string) {
+	return "see what became of them (sequencer txn list --state UNRESOLVED --queue " + l.Queue +
+		"), mend that, and resume the queue", "sequencer queue resume " + l.Queue
 }
 
 // A Load is what there is to do of one type.
@@ -89,6 +111,11 @@ func (r *reply) overview(l []any) Overview {
 		}
 		o.Fees[sender] = fee
 	}
+	limited := r.list(r.at(l, 6))
+	o.LimitedInAll = r.int(r.at(limited, 0))
+	for i := 1; i+1 < len(limited); i += 2 {
+		o.Limited = append(o.Limited, Limited{r.string(limited[i]), fromMillis(r.int(limited[i+1]))})
+	}
 	return o
 }
 
@@ -112,6 +139,7 @@ func (l Load) plus(more Load) Load {
 type Flow struct {
 	Over                            time.Duration
 	Accepted, Done, Retried, Failed int64 // Failed: and UNRESOLVED
+	Last                            int64 // number of the newest event
 }
 
 // flowEvents is the most events that Flow looks at.
@@ -145,7 +173,7 @@ func (s *Store) Flow(ctx context.Context, over time.Duration) (Flow, error) {
 	case events[0].Number == 1:
 		begin = later(begin, earlier(events[0].At, clock.Add(-time.Minute)))
 	}
-	f := Flow{Over: clock.Sub(begin)}
+	f := Flow{Over: clock.Sub(begin), Last: p.Last}
 	for _, e := range events {
 		if e.Kind != OfTransaction || e.At.Before(begin) || e.From == e.To {
 			continue

@@ -90,6 +90,7 @@ func source(name string) string {
 var (
 	enqueueScript   = newPlainScript("enqueue", source("enqueue"))
 	rateScript      = NewScript("rate", source("rate"))
+	historyScript   = newPlainScript("history", source("history"))
 	rightsScript    = NewScript("rights", source("rights"))
 	getScript       = newPlainScript("get", source("get"))
 	bindScript      = NewScript("bind", source("bind"))

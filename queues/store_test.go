@@ -80,6 +80,7 @@ func TestStore(t *testing.T) {
 		"StopMany":             testStopMany,
 		"PauseWokenEarly":      testPauseWokenEarly,
 		"ListensAnew":          testListensAnew,
+		"History":              testHistory,
 		"StreakTells":          testStreakTells,
 		"StreakOfWhom":         testStreakOfWhom,
 		"Doubt":                testDoubt,

@@ -1,10 +1,17 @@
 #!/usr/bin/env bash
 # Installs what the tests need beside Go: a Redis server, SQLite, PostgreSQL, Prometheus with promtool,
-# HAProxy, Python, the C compiler of the race detector, and a browser. What is there already is left
-# alone.
+# HAProxy, Python, the C compiler of the race detector, a browser, and what the tests in it need of npm. What
+# is there already is left alone.
 set -euo pipefail
 
 command -v go >/dev/null || { echo "setup: go is not in PATH: install Go 1.26 or newer" >&2; exit 1; }
+
+# npm writes the lock file of what it has installed; one that is older is of another set.
+browser=$(dirname "$0")/../cmd/sequencer/test/browser
+if ! [ "$browser/node_modules/.package-lock.json" -nt "$browser/package-lock.json" ]; then
+	command -v npm >/dev/null || { echo "setup: npm is not in PATH: install Node 20 or newer" >&2; exit 1; }
+	(cd "$browser" && npm ci --no-audit --no-fund) >&2
+fi
 
 packages=()
 command -v redis-server >/dev/null || packages+=(redis-server)

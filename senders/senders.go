@@ -81,6 +81,7 @@ type Sender struct {
 	Balance   *uint64                // nanomina, as last read; nil if never
 	Reason    lifecycle.SenderReason // why it is not available, "" if it is
 	Detail    string                 // the same in words, where there are any
+	Since     time.Time              // when it went out of use for Reason; zero if that is not stored
 	Proves    bool                   // its worker has shown that it makes proofs
 	// Unresolved is how many that it carried ended UNRESOLVED in a row.
 	Unresolved int
@@ -427,6 +428,9 @@ func (p *Pool) read(ctx context.Context, accounts []string) ([]*Sender, error) {
 		}
 		if ms, err := strconv.ParseInt(m["until"], 10, 64); err == nil {
 			s.Until = time.UnixMilli(ms).UTC()
+		}
+		if ms, err := strconv.ParseInt(m["since"], 10, 64); err == nil {
+			s.Since = time.UnixMilli(ms).UTC()
 		}
 		if s.WorkerURL == Local && s.Reason == "" && p.host.Down != nil {
 			if until, down := p.host.Down(a); down {

@@ -164,6 +164,14 @@ func callAll(t *testing.T, s *service) {
 			t.Error(err)
 		}
 	}
+	for b, err := range c.DeleteAll(ctx, client.Filter{Queue: "q", Error: "X"}, false) {
+		if err != nil || b.Matched != 0 {
+			t.Errorf("%+v, %v", b, err)
+		}
+	}
+	if p := must(c.Transactions(ctx, client.Filter{Hash: "5Jnone"}, client.Cut{}))(t); len(p.Items) != 0 {
+		t.Errorf("by a hash that is none: %+v", p.Items)
+	}
 	mine := client.QueueFilter{Prefix: "q"}
 	for b, err := range c.PauseAll(ctx, mine, "all", time.Now().Add(time.Hour), false) {
 		if err != nil || b.Done != 1 {
@@ -203,6 +211,9 @@ func callAll(t *testing.T, s *service) {
 	}
 	if o := must(c.Overview(ctx))(t); !json.Valid(o) || !strings.Contains(string(o), `"oldestAt"`) {
 		t.Errorf("the overview is %s", o)
+	}
+	if o := must(c.History(ctx, "day"))(t); !json.Valid(o) || !strings.Contains(string(o), `"seconds":900`) {
+		t.Errorf("the history is %s", o)
 	}
 	for q, err := range c.EachQueue(ctx) {
 		if err != nil || q.Name != "q" {
@@ -279,6 +290,9 @@ func callWebhooks(t *testing.T, c *client.Client) {
 	}
 	if w := must(c.RotateWebhook(ctx, "e", ""))(t); w.Secret == "" {
 		t.Errorf("rotated %+v", w)
+	}
+	if w := must(c.EditWebhook(ctx, "e", client.WebhookEdit{Types: &[]string{"T"}, States: &[]client.State{}}))(t); len(w.Types) != 1 || len(w.Queues) != 1 || w.States != nil || w.Health != "REFUSED_ADDRESS" {
+		t.Errorf("edited %+v", w)
 	}
 	if d := must(c.PingWebhook(ctx, "e"))(t); d.Delivered || d.Failure != "REFUSED_ADDRESS" {
 		t.Errorf("pinged %+v", d)

@@ -203,6 +203,16 @@ func (c *Client) Overview(ctx context.Context) (json.RawMessage, error) {
 	return *doc, nil
 }
 
+// History returns how it went over the last hour, day or week, as the service tells it; the description of
+// the API names the fields.
+func (c *Client) History(ctx context.Context, over string) (json.RawMessage, error) {
+	doc, err := ask[json.RawMessage](ctx, c, request{method: http.MethodGet, query: url.Values{"over": {over}}}, "history")
+	if err != nil {
+		return nil, err
+	}
+	return *doc, nil
+}
+
 // Fees returns what others pay for a place in a block, what each type of ours would pay
 // now, and what was spent in the last days.
 func (c *Client) Fees(ctx context.Context) (*Fees, error) {

@@ -161,7 +161,9 @@ type Filter struct {
 	Type        string `json:"type,omitempty"`
 	Sender      string `json:"sender,omitempty"`
 	State       State  `json:"state,omitempty"`
-	QueueFilter        // of CancelAll and RetryAll alone
+	Error       string `json:"error,omitempty"` // the code that they ended with, or last failed with
+	Hash        string `json:"-"`               // of one of their attempts; of lists alone
+	QueueFilter        // of CancelAll, RetryAll and DeleteAll alone
 }
 
 // A QueueFilter chooses queues: those whose names begin with Prefix, or those that the API keys
@@ -191,7 +193,7 @@ func (c Cut) query(q url.Values) url.Values {
 // page may be short and still have a NextCursor. Code: BadCursor.
 func (c *Client) Transactions(ctx context.Context, f Filter, cut Cut) (*Page[Transaction], error) {
 	q := url.Values{}
-	for name, value := range map[string]string{"queue": f.Queue, "type": f.Type, "sender": f.Sender, "state": string(f.State),
+	for name, value := range map[string]string{"queue": f.Queue, "type": f.Type, "sender": f.Sender, "state": string(f.State), "error": f.Error, "hash": f.Hash,
 		"prefix": f.Prefix, "key": f.Key} { // the last two are refused there
 		if value != "" {
 			q.Set(name, value)
@@ -297,6 +299,11 @@ func (c *Client) CancelAll(ctx context.Context, f Filter, dry bool) iter.Seq2[*B
 // RetryAll is CancelAll for retrying those that are FAILED or UNRESOLVED.
 func (c *Client) RetryAll(ctx context.Context, f Filter, dry bool) iter.Seq2[*Bulk, error] {
 	return c.bulk(ctx, "retry", f, dry)
+}
+
+// DeleteAll is CancelAll for removing those that are FAILED, UNRESOLVED, or DONE past finality.
+func (c *Client) DeleteAll(ctx context.Context, f Filter, dry bool) iter.Seq2[*Bulk, error] {
+	return c.bulk(ctx, "delete", f, dry)
 }
 
 func (c *Client) bulk(ctx context.Context, command string, f Filter, dry bool) iter.Seq2[*Bulk, error] {

@@ -29,7 +29,8 @@ type Transaction struct {
 	Queue           string          `json:"queue"`
 	Sequence        int64           `json:"sequence"`
 	Type            string          `json:"type"`
-	Data            json.RawMessage `json:"data"` // every token as it was posted
+	Data            json.RawMessage `json:"data"`   // every token as it was posted, or as its worker has given it back
+	Posted          json.RawMessage `json:"posted"` // as it was posted, where Data is its worker's; null where it is not
 	State           State           `json:"state"`
 	Hash            string          `json:"hash"`
 	Retries         int             `json:"retries"`
@@ -327,7 +328,10 @@ type Sender struct {
 	Available bool      `json:"available"`
 	Reason    string    `json:"reason"` // why it is not
 	Detail    string    `json:"detail"`
+	Since     time.Time `json:"since"` // when it went out of use
 	Until     time.Time `json:"until"`
+	Remedy    string    `json:"remedy"`  // what ends that it is out of use
+	Command   string    `json:"command"` // of a shell that does so
 
 	Raw json.RawMessage `json:"-"`
 }

@@ -29,6 +29,8 @@ type Webhook struct {
 	Waiting     int64     `json:"waiting"` // lanes that wait for a replay
 	Dropped     int64     `json:"dropped"` // events that were lost
 	RestsUntil  time.Time `json:"restsUntil"`
+	// Health is how it is, in one word: DISABLED, REFUSED_ADDRESS, IN_TROUBLE, RETRYING or WELL.
+	Health string `json:"health"`
 	// Secret is there where it was made or given just now, and never again.
 	Secret string `json:"secret,omitempty"`
 
@@ -90,6 +92,25 @@ func (c *Client) Webhook(ctx context.Context, id string) (*Webhook, error) {
 // TooManyWebhooks, InvalidData.
 func (c *Client) AddWebhook(ctx context.Context, w NewWebhook) (*Webhook, error) {
 	return c.askWebhook(ctx, w, "webhooks")
+}
+
+// A WebhookEdit is what of an endpoint is to be otherwise; what is nil stays as it is, and an empty list
+// chooses everything.
+type WebhookEdit struct {
+	URL    string    `json:"url,omitempty"`
+	Types  *[]string `json:"types,omitempty"`
+	Queues *[]string `json:"queues,omitempty"`
+	States *[]State  `json:"states,omitempty"`
+}
+
+// EditWebhook changes where an endpoint is and what it is told; its secret stays. Codes: WebhookConfigured,
+// InvalidData, NotFound.
+func (c *Client) EditWebhook(ctx context.Context, id string, edit WebhookEdit) (*Webhook, error) {
+	doc, err := json.Marshal(edit)
+	if err != nil {
+		return nil, fmt.Errorf("writing what is to be otherwise: %w", err)
+	}
+	return ask[Webhook](ctx, c, request{method: http.MethodPatch, body: doc}, "webhooks", id)
 }
 
 // RemoveWebhook forgets an endpoint. Codes: WebhookConfigured, NotFound.

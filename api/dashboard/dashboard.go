@@ -26,8 +26,8 @@ var files embed.FS
 // Patterns are the paths that the handler answers, in the form of a router that
 // knows {name} and *.
 var Patterns = []string{
-	"/", "/queues", "/queues/{name}", "/transactions", "/transactions/{uid}", "/senders", "/fees",
-	"/webhooks", "/webhooks/{id}", "/login", "/assets/*",
+	"/", "/queues", "/queues/{name}", "/transactions", "/transactions/{uid}", "/failed", "/senders", "/senders/{accountId}",
+	"/fees", "/webhooks", "/webhooks/{id}", "/login", "/assets/*",
 }
 
 // policy lets a page load its own files and talk to its own server, and nothing
@@ -50,6 +50,11 @@ func newAsset(name string, content []byte) asset {
 // hash; "" links none.
 func New(explorer string) http.Handler {
 	assets := map[string]asset{}
+	// All modules are asked for at once: a browser finds out only one after the other what they import.
+	var head struct {
+		Explorer string
+		Modules  []string
+	}
 	shell := ""
 	err := fs.WalkDir(files, "web", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -58,14 +63,19 @@ func New(explorer string) http.Handler {
 		content, err := files.ReadFile(name)
 		if name == "web/index.html" {
 			shell = string(content)
-		} else {
-			assets["/assets"+strings.TrimPrefix(name, "web")] = newAsset(name, content)
+			return err
+		}
+		url := "/assets" + strings.TrimPrefix(name, "web")
+		assets[url] = newAsset(name, content)
+		if path.Ext(name) == ".js" && path.Base(name) != "theme.js" {
+			head.Modules = append(head.Modules, url)
 		}
 		return err
 	})
 	var page bytes.Buffer
+	head.Explorer = explorer
 	if err == nil {
-		err = template.Must(template.New("shell").Parse(shell)).Execute(&page, explorer)
+		err = template.Must(template.New("shell").Parse(shell)).Execute(&page, head)
 	}
 	if err != nil {
 		panic(err) // embedded at build time
@@ -82,6 +92,21 @@ func New(explorer string) http.Handler {
 		}
 		found.serve(w, r)
 	})
+}
+
+// NotFound has pages, what New returns, answer 404 with the page that says that there is none. It is for
+// paths that are not in Patterns.
+func NotFound(pages http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pages.ServeHTTP(missing{w}, r) })
+}
+
+type missing struct{ http.ResponseWriter }
+
+func (m missing) WriteHeader(status int) {
+	if status == http.StatusOK {
+		status = http.StatusNotFound
+	}
+	m.ResponseWriter.WriteHeader(status)
 }
 
 func (a asset) serve(w http.ResponseWriter, r *http.Request) {

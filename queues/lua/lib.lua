@@ -338,9 +338,11 @@ local function atOnce(q)
 end
 
 -- halt keeps a queue from binding until a time, or for '' until a person resumes it; for no
--- reason it has it bind again, at once.
-local function halt(q, reason, till)
+-- reason it has it bind again, at once. limit: it is no person's word, but SEQUENCER_UNRESOLVED_LIMIT,
+-- and a person has to hear of it.
+local function halt(q, reason, till, limit)
   q.paused, q.till = reason, till
+  if limit then put('limited', now, q.name) else drop('limited', q.name) end
   if reason == '' then atOnce(q) end
   if reason ~= '' then put('paused', 0, q.name) else drop('paused', q.name) end
   if till ~= '' then put('due', till, 'p:' .. q.name) else drop('due', 'p:' .. q.name) end

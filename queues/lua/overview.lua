@@ -7,7 +7,8 @@
 --          {type, waiting, ready queues, when the oldest head was received, of the 64
 --          queues that have been ready longest, of the nameless and of 64 with a name …},
 --          {sender, nanomina that its attempts of today cost, …},
---          {phase, type, when received, for each bound transaction read …}, the stops}
+--          {phase, type, when received, for each bound transaction read …}, the stops,
+--          {how many queues a limit has paused, queue, since when, for the first of them …}}
 local from = tonumber(ARGV[1])
 local bound = {}
 for _, uid in ipairs(call('ZRANGE', P .. 'bound', from, from + tonumber(ARGV[2]) - 1)) do
@@ -48,4 +49,6 @@ local figures = {
   call('ZCOUNT', P .. 'procs', '(' .. now, '+inf'), call('XLEN', P .. 'events'),
 }
 local fees, stops = call('HGETALL', P .. 'fees:' .. math.floor(now / DAY)), call('GET', P .. 'stops')
-return { now, figures, types, fees, bound, stops or '' }
+local limited = call('ZRANGE', P .. 'limited', 0, 19, 'WITHSCORES')
+table.insert(limited, 1, size('limited'))
+return { now, figures, types, fees, bound, stops or '', limited }

@@ -71,8 +71,9 @@ local function lift(sender, gone)
       end
     end
   end
-  call('HSET', s, 'reason', shown or '', 'until', shown and until_ > 0 and until_ or '',
-    'detail', shown and detail or '')
+  local words = { 'reason', shown or '', 'until', shown and until_ > 0 and until_ or '', 'detail', shown and detail or '' }
+  if was ~= (shown or '') then words[7], words[8] = 'since', shown and now or '' end
+  call('HSET', s, unpack(words))
   if accounts[sender] then accounts[sender].reason = shown or '' end
   if soonest then put('due', soonest, 's:' .. sender) else drop('due', 's:' .. sender) end
   if queue ~= '' and keeps(was) ~= keeps(shown) then pcall(function() heed(que(queue)) end) end
@@ -159,7 +160,7 @@ local function streak(q, sender, limit)
   q.streak = (tonumber(q.streak) or 0) + 1
   if q.streak >= limit and (q.paused == '' or q.till ~= '') then
     local was = q.paused
-    halt(q, reason, '')
+    halt(q, reason, '', true)
     if was == '' then
       event('q', q.name, sender, '', '', '', 'PAUSED', q)
       heed(q)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strings"
 	"syscall"
 )
 
@@ -59,6 +60,21 @@ func (g *guard) allows(a netip.Addr, tls bool) error {
 		return errAddress
 	}
 	return nil
+}
+
+// refuses reports whether an address is one that is refused, as far as that is seen without asking what
+// its name stands for.
+func (g *guard) refuses(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return true
+	}
+	host := u.Hostname()
+	if strings.EqualFold(host, "localhost") {
+		host = "127.0.0.1"
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && g.allows(a, u.Scheme == "https") != nil
 }
 
 type plainKey struct{}

@@ -83,6 +83,22 @@ func (e *Endpoint) disable(why string) {
 	}
 }
 
+// edit takes over what is given.
+func (e *Endpoint) edit(x Edit) {
+	if x.URL != nil {
+		e.URL = *x.URL
+	}
+	if x.Types != nil {
+		e.Types = *x.Types
+	}
+	if x.Queues != nil {
+		e.Queues = *x.Queues
+	}
+	if x.States != nil {
+		e.States = *x.States
+	}
+}
+
 // is reports whether the endpoint is as a definition says.
 func (e *Endpoint) is(d *Definition) bool {
 	return e.Source == ByAPI && e.URL == d.URL && e.Secrets[0].Key == d.Secret &&

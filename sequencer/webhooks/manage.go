@@ -8,14 +8,23 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // List returns all endpoints, by id. Error: queues.ErrUnavailable.
-func (s *Service) List(ctx context.Context) ([]*Status, error) { return s.store.show(ctx, "") }
+func (s *Service) List(ctx context.Context) ([]*Status, error) { return s.show(ctx, "") }
+
+func (s *Service) show(ctx context.Context, id string) ([]*Status, error) {
+	all, err := s.store.show(ctx, id)
+	for _, x := range all {
+		x.Health = s.health(x)
+	}
+	return all, err
+}
 
 // Get returns one endpoint. Errors: ErrNotFound, queues.ErrUnavailable.
 func (s *Service) Get(ctx context.Context, id string) (*Status, error) {
-	all, err := s.store.show(ctx, id)
+	all, err := s.show(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +75,26 @@ func (s *Service) change(ctx context.Context, id string, alter func(*Endpoint) e
 			return err
 		}
 	}
+}
+
+// An Edit is what of an endpoint is to be otherwise; what is nil stays as it is.
+type Edit struct {
+	URL           *string
+	Types, Queues *[]string
+	States        *[]lifecycle.State
+}
+
+// Edit changes where an endpoint is and what it is told, from its next event on. Its secret stays, and so
+// does what is parked of it. Errors: InvalidError, ErrConfigured, ErrNotFound, queues.ErrUnavailable.
+func (s *Service) Edit(ctx context.Context, id string, edit Edit) error {
+	return s.change(ctx, id, func(e *Endpoint) error {
+		if e.Source == ByFile {
+			return ErrConfigured
+		}
+		e.edit(edit)
+		d := Definition{ID: e.ID, URL: e.URL, Secret: e.Secrets[0].Key, Types: e.Types, Queues: e.Queues, States: e.States}
+		return d.check(len(s.Private) > 0)
+	})
 }
 
 // Remove forgets an endpoint with all that is parked of it. Errors: ErrNotFound,

@@ -300,7 +300,7 @@ func (s store) show(ctx context.Context, id string) ([]*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	const head, width = 2, 12
+	const head, width = 2, 13
 	now, last := time.UnixMilli(number(l[0])), number(l[1])
 	var out []*Status
 	for l = l[head:]; len(l) >= width; l = l[width:] {
@@ -318,6 +318,10 @@ func (s store) show(ctx context.Context, id string) ([]*Status, error) {
 		}
 		if at := text(l[11]); at != "" {
 			x.BehindSince = time.UnixMilli(number(at))
+		}
+		if line := text(l[12]); line != "" {
+			d := decodeDelivery(line)
+			x.last = &d
 		}
 		out = append(out, x)
 	}

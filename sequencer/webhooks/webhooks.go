@@ -74,8 +74,37 @@ type Status struct {
 	Waiting     int64 // of them, those that wait for a person: the schedule is used up
 	Dropped     int64 // events that were lost for want of room
 	RestsUntil  time.Time
-	Holder      string // process that delivers; "" if none does
+	Health      Health
+	Holder      string    // process that delivers; "" if none does
+	last        *Delivery // nil if there was none
 	rev         int64
+}
+
+// A Health is how an endpoint is, in one word: of several the first.
+type Health string
+
+// All of these.
+const (
+	Disabled  Health = "DISABLED"        // nothing is sent
+	Refused   Health = "REFUSED_ADDRESS" // its address is not one that webhooks may go to: nothing gets there
+	InTrouble Health = "IN_TROUBLE"      // events wait for a replay, or were dropped
+	Retrying  Health = "RETRYING"        // it asked for patience, or the last try failed, or events are tried again
+	Well      Health = "WELL"
+)
+
+// health judges what is known of x.
+func (s *Service) health(x *Status) Health {
+	switch {
+	case x.Disabled != "":
+		return Disabled
+	case (&guard{s.Private}).refuses(x.URL), x.last != nil && x.last.Failure == RefusedAddress:
+		return Refused
+	case x.Waiting > 0, x.Dropped > 0:
+		return InTrouble
+	case x.Parked > 0, !x.RestsUntil.IsZero(), x.last != nil && !x.last.Delivered:
+		return Retrying
+	}
+	return Well
 }
 
 // A Lane is a transaction, a queue or a sender with parked events.

@@ -54,6 +54,7 @@ async function request(method, path, body) {
 
 export const get = (path, params) => request('GET', path + query(params));
 export const post = (path, body) => request('POST', path, body);
+export const patch = (path, body) => request('PATCH', path, body);
 export const remove = (path) => request('DELETE', path);
 
 /** A query of those parameters that have a value. */

@@ -6,6 +6,7 @@ import { h, show } from './dom.js';
 import { count, setClock, time } from './format.js';
 import * as fees from './pages/fees.js';
 import * as login from './pages/login.js';
+import * as nowhere from './pages/nowhere.js';
 import * as overview from './pages/overview.js';
 import * as queue from './pages/queue.js';
 import * as queues from './pages/queues.js';
@@ -16,7 +17,7 @@ import * as webhooks from './pages/webhooks.js';
 
 const routes = [
   [/^\/$/, overview], [/^\/queues$/, queues], [/^\/queues\/([^/]+)$/, queue], [/^\/transactions$/, transactions],
-  [/^\/transactions\/([^/]+)$/, transaction], [/^\/senders$/, senders], [/^\/fees$/, fees], [/^\/webhooks(?:\/([^/]+))?$/, webhooks], [/^\/login$/, login],
+  [/^\/transactions\/([^/]+)$/, transaction], [/^\/senders(?:\/([^/]+))?$/, senders], [/^\/fees$/, fees], [/^\/webhooks(?:\/([^/]+))?$/, webhooks], [/^\/login$/, login],
 ];
 const calm = 5000; // between two looks at what no event tells of: balances, the chain
 const hasty = 1500; // while something is down
@@ -45,6 +46,7 @@ async function enter() {
     return go('/login?to=' + encodeURIComponent(path + location.search), true);
   }
   if (limited() && path === '/') return go('/queues', true); // the overview is of all
+  if (path === '/failed') return go('/transactions?state=FAILED', true);
   const [module, args] = match(path);
   const same = page?.module === module && module.keep; // only the filters have changed
   const number = ++opened;
@@ -64,7 +66,7 @@ function match(path) {
     const m = pattern.exec(path);
     if (m) return [module, m.slice(1).map((part) => part && decodeURIComponent(part))];
   }
-  return [overview, []];
+  return [nowhere, []];
 }
 
 let reading = false, wanted = false, strained = false;
@@ -140,8 +142,8 @@ function frame() {
       link('/queues', 'Queues', path.startsWith('/queues')),
       link('/transactions', 'Transactions', path.startsWith('/transactions') && !troubled),
       link('/transactions?state=' + (counts?.FAILED || !counts?.UNRESOLVED ? 'FAILED' : 'UNRESOLVED'), 'Failed', troubled,
-        bad > 0 && h('span', { class: 'badge' }, count(bad))),
-      !limited() && link('/senders', 'Senders', path === '/senders'),
+        bad > 0 && h('span', { class: 'badge', title: 'failed or unresolved' }, count(bad))),
+      !limited() && link('/senders', 'Senders', path.startsWith('/senders')),
       !limited() && link('/fees', 'Fees', path === '/fees'),
       !limited() && link('/webhooks', 'Webhooks', path.startsWith('/webhooks'))),
     h('div', { class: 'tools' },
@@ -213,7 +215,7 @@ document.addEventListener('click', (e) => {
   const a = e.target.closest('a');
   if (!a || a.target || a.origin !== location.origin || e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey) return;
   if (a.hash && a.pathname === location.pathname) return;
-  if (!routes.some(([pattern]) => pattern.test(a.pathname))) return;
+  if (a.pathname !== '/failed' && !routes.some(([pattern]) => pattern.test(a.pathname))) return;
   e.preventDefault();
   go(a.pathname + a.search);
 });

@@ -1,5 +1,7 @@
 // How things are written.
 
+import { copy } from './actions.js';
+import { limited } from './api.js';
 import { h, svg } from './dom.js';
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
@@ -53,8 +55,10 @@ export function mina(nano) {
 export function brief(name, most = 16) {
   const text = String(name ?? '–');
   if (text.length <= most) return text;
-  return h('span', { title: text }, text.slice(0, most - 5) + '…' + text.slice(-4));
+  return h('span', { title: text }, shorten(text, most));
 }
+
+export const shorten = (text, most) => (text.length <= most ? text : text.slice(0, most - 5) + '…' + text.slice(-4));
 
 const drawings = {
   WAITING: [['circle', { cx: 8, cy: 8, r: 5.5 }]],
@@ -90,10 +94,21 @@ export function chip(state) { return h('span', { class: 'chip s-' + state }, mar
 export function hash(text, most = 20) {
   if (!text) return '–';
   const explorer = document.querySelector('meta[name=explorer]').content;
-  if (!explorer || text.length === 128) return h('code', null, brief(text, most));
-  return h('a', { href: explorer.replace('{hash}', encodeURIComponent(text)), target: '_blank', rel: 'noopener noreferrer', title: text + ', in the block explorer' },
-    h('code', null, text.length > most ? text.slice(0, most - 5) + '…' + text.slice(-4) : text));
+  const shown = explorer && text.length !== 128
+    ? h('a', { href: explorer.replace('{hash}', encodeURIComponent(text)), target: '_blank', rel: 'noopener noreferrer', title: text + ', in the block explorer' }, h('code', null, shorten(text, most)))
+    : h('code', null, brief(text, most));
+  return whole(shown, text, `hash ${shorten(text, 16)}`);
 }
 
-export const txnLink = (uid, most = 28) => h('a', { href: '/transactions/' + encodeURIComponent(uid) }, brief(uid, most));
+/** What is shown of something, with the button that takes all of it along. */
+const whole = (shown, text, what) => h('span', { class: 'whole' }, shown, copy(text, what));
+
+export const txnLink = (uid, most = 28) => whole(h('a', { href: '/transactions/' + encodeURIComponent(uid) }, brief(uid, most)), uid, `uid ${uid}`);
 export const queueLink = (name, most = 28) => (name ? h('a', { href: '/queues/' + encodeURIComponent(name) }, brief(name, most)) : '–');
+
+/** A sender, linked to its page for who may see that. */
+export function senderLink(account, most = 18) {
+  if (!account) return '–';
+  const code = h('code', null, brief(account, most));
+  return whole(limited() ? code : h('a', { href: '/senders/' + encodeURIComponent(account) }, code), account, `address ${shorten(account, 16)}`);
+}

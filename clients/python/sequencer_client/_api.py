@@ -1,6 +1,6 @@
 """Types, errors and routes of the API."""
 # Made by generate.py from the service's OpenAPI document: do not edit.
-# b50a238cb61d984bd5aedbf925c23268dde2710c9ca7f9f645e043bdbc8bb323
+# 246a6e4bfff0dc43f859a88a23bfb38ce854a31ae975f6f0873bfd01859bcc54
 
 from __future__ import annotations
 
@@ -68,6 +68,8 @@ __all__ = [
     "OverviewChain",
     "OverviewLedgersItem",
     "Overview",
+    "HistoryItemsItem",
+    "History",
     "Session",
     "Login",
     "CreateClaimVotingAccountStrategy",
@@ -90,6 +92,7 @@ __all__ = [
     "WebhookWithSecret",
     "WebhookPage",
     "NewWebhook",
+    "WebhookEdit",
     "NewSecret",
     "Replay",
     "WebhookDeliveryPage",
@@ -231,6 +234,8 @@ class Transaction(TypedDict):
     # As posted, token for token; once it has landed, what the worker of the attempt that landed made of it,
     # if it made something.
     data: Any
+    # As posted, token for token, where data is what its worker has made of it; null where data is as posted.
+    posted: Any
     state: State
     # Of the attempt in the block; before that, of the latest.
     hash: Hash
@@ -492,6 +497,12 @@ class TransactionFilter(TypedDict, total=False):
     type: Optional[TypeName]
     state: Optional[State]
     sender: Optional[SenderId]
+    # The code that they ended with, or last failed with.
+    error: Optional[str]
+    # Received from this time on.
+    since: Time
+    # Received before this time.
+    until: Time
     prefix: QueuePrefix
     key: TenantKey
 
@@ -729,7 +740,13 @@ class Sender(TypedDict):
         ],
     ]
     detail: Text
+    # When it went out of use for that.
+    since: Time
     until: Time
+    # What ends that it is out of use.
+    remedy: Text
+    # The line of a shell that does so; null where none does.
+    command: Text
 
 
 class SenderPage(TypedDict):
@@ -759,6 +776,8 @@ class Readiness(TypedDict):
     ledgers: Part
     # The clock of the process that answers, beside that of the store.
     clock: Part
+    # With full, how many a limit has paused until a person resumes them. It decides nothing: others go on.
+    queues: Part
 
 
 class FeesPoolRanksItem(TypedDict):
@@ -859,11 +878,17 @@ class OverviewStopsItem(TypedDict):
 
 
 class OverviewTroublesItem(TypedDict):
-    # Of doctor's where it is about Redis (REDIS_FULL and others); CLOCK: the clocks of the process and of
-    # Redis differ; SENDING: what is signed gets to no node.
+    # Of doctor's where it has one (QUEUE_PAUSED, SENDER_OUT, REDIS_FULL and others); CLOCK: the clocks of the
+    # process and of Redis differ; SENDING: what is signed gets to no node.
     code: str
     # What is so, since when where that is known, and what to do.
     detail: str
+    # That it is about.
+    queue: Text
+    # That it is about.
+    sender: Text
+    # The line of a shell that ends it; null where none does.
+    command: Text
 
 
 class OverviewChain(TypedDict):
@@ -926,12 +951,44 @@ class Overview(TypedDict):
     # Why this process binds and sends nothing, after its start or a restart or failover of Redis; null: it
     # does.
     recovering: Text
-    # What else a person has to see to, as the process that is asked knows it.
+    # What else a person has to see to: the first ten queues that a limit has paused and the first ten senders
+    # that do not come back by themselves, with how many more there are, and what ails the process that is
+    # asked.
     troubles: List[OverviewTroublesItem]
     # null without a Mina node.
     chain: Optional[OverviewChain]
     # Ledgers that take batches: those of this process, and those with slots or batches.
     ledgers: List[OverviewLedgersItem]
+    # The last events, the newest first.
+    recent: List[Event]
+
+
+class HistoryItemsItem(TypedDict):
+    # When it began.
+    at: Time
+    accepted: int
+    done: int
+    # Or unresolved.
+    failed: int
+    retried: int
+    # That blocks have taken.
+    fees: Nanomina
+    # When a process last looked.
+    waiting: int
+    # That had a sender when a process last looked.
+    bound: int
+    # Within which half of the DONE became so since they were accepted, about; 0 if none did.
+    medianMs: int
+    # The same of 95 in a hundred.
+    slowMs: int
+
+
+class History(TypedDict):
+    # How long each part is.
+    seconds: int
+    # How many there are of them at most; the last is the one under way.
+    parts: int
+    items: List[HistoryItemsItem]
 
 
 class Session(TypedDict):
@@ -1167,6 +1224,10 @@ class Webhook(TypedDict):
     dropped: int
     # Until when it has asked for nothing to be sent (429, Retry-After).
     restsUntil: Time
+    # How it is, of several the first: nothing is sent; its address is not one that webhooks may go to; events
+    # wait for a replay or were lost; it asked for patience, or the last try failed, or events are tried
+    # again.
+    health: Literal["DISABLED", "REFUSED_ADDRESS", "IN_TROUBLE", "RETRYING", "WELL"]
 
 
 class WebhookWithSecret(TypedDict):
@@ -1202,6 +1263,10 @@ class WebhookWithSecret(TypedDict):
     dropped: int
     # Until when it has asked for nothing to be sent (429, Retry-After).
     restsUntil: Time
+    # How it is, of several the first: nothing is sent; its address is not one that webhooks may go to; events
+    # wait for a replay or were lost; it asked for patience, or the last try failed, or events are tried
+    # again.
+    health: Literal["DISABLED", "REFUSED_ADDRESS", "IN_TROUBLE", "RETRYING", "WELL"]
     # whsec_ and 24 to 64 bytes in base64.
     secret: str
 
@@ -1220,6 +1285,21 @@ class _NewWebhook(TypedDict):
 class NewWebhook(_NewWebhook, total=False):
     # whsec_ and 24 to 64 bytes in base64. Without it one is made.
     secret: Optional[str]
+    # Only events of transactions of these types; null for all events.
+    types: Optional[List[str]]
+    # Only events of these queues; with a * behind it a name is how others begin.
+    queues: Optional[List[str]]
+    # Only events of transactions whose to is one of these.
+    states: Optional[
+        List[Literal["WAITING", "DISPATCHING", "REVISION", "RETRY", "DONE", "FAILED", "UNRESOLVED"]],
+    ]
+
+
+class WebhookEdit(TypedDict, total=False):
+    """What is to be otherwise; what is left out stays as it is."""
+
+    # https://, and http:// in networks that SEQUENCER_WEBHOOKS_PRIVATE names.
+    url: str
     # Only events of transactions of these types; null for all events.
     types: Optional[List[str]]
     # Only events of these queues; with a * behind it a name is how others begin.
@@ -1605,6 +1685,12 @@ class Routes:
         """The whole in numbers. However many ask, the store is looked at twice a second at most."""
         return self._ask("GET", "/api/v1/overview")
 
+    def get_history(self, *, over: Optional[Literal["hour", "day", "week"]] = None) -> History:
+        """How it went over the last hour, day or week. As the processes have seen it: each tells once a
+        minute, and one that is killed takes its last minute along.
+        """
+        return self._ask("GET", "/api/v1/history", query={"over": over})
+
     def get_session(self) -> Session:
         """Who asks."""
         return self._ask("GET", "/api/v1/session")
@@ -1754,6 +1840,8 @@ class Routes:
         state: Optional[State] = None,
         type: Optional[TypeName] = None,
         sender: Optional[SenderId] = None,
+        error: Optional[str] = None,
+        hash: Optional[str] = None,
         since: Optional[str] = None,
         until: Optional[str] = None,
         order: Optional[Literal["oldest", "newest"]] = None,
@@ -1771,6 +1859,8 @@ class Routes:
                 "state": state,
                 "type": type,
                 "sender": sender,
+                "error": error,
+                "hash": hash,
                 "since": since,
                 "until": until,
                 "order": order,
@@ -1822,6 +1912,18 @@ class Routes:
         """
         return self._ask("POST", "/api/v1/transactions/retry", query={"dryRun": dry_run}, body=body)
 
+    def delete_transactions(
+        self,
+        body: BulkCommand,
+        *,
+        dry_run: Optional[Literal["", "true", "false"]] = None,
+    ) -> BulkResult:
+        """Remove all that a filter chooses. Removes what is FAILED or UNRESOLVED, or DONE past finality;
+        what may still land is refused. One request looks at and does some 10,000 at most: go on with
+        nextCursor as cursor until it is null. To repeat a request is harmless.
+        """
+        return self._ask("POST", "/api/v1/transactions/delete", query={"dryRun": dry_run}, body=body)
+
     def get_transaction(self, uid: Uid, *, wait: Optional[str] = None) -> Transaction:
         """Read a transaction."""
         return self._ask("GET", f"/api/v1/transactions/{_segment(uid)}", query={"wait": wait})
@@ -1872,6 +1974,13 @@ class Routes:
     def get_webhook(self, id: WebhookId) -> Webhook:
         """Read a webhook endpoint."""
         return self._ask("GET", f"/api/v1/webhooks/{_segment(id)}")
+
+    def edit_webhook(self, id: WebhookId, body: WebhookEdit) -> Webhook:
+        """Change a webhook endpoint. Where it is, or what it is told, from its next event on. Its secret
+        stays, and so does what is parked of it. What is left out stays as it is; null for a list
+        chooses everything.
+        """
+        return self._ask("PATCH", f"/api/v1/webhooks/{_segment(id)}", body=body)
 
     def remove_webhook(self, id: WebhookId) -> None:
         """Remove a webhook endpoint."""

@@ -16,6 +16,7 @@ import type {
   QueueChoice,
   Resolution,
   Fees,
+  History,
   Sender,
   SenderChoice,
   Transaction,
@@ -23,6 +24,7 @@ import type {
   Trial,
   Webhook,
   WebhookDelivery,
+  WebhookEdit,
   WebhookWithSecret,
 } from './types.js';
 
@@ -302,6 +304,11 @@ export class Sequencer {
     return read(await this.api.GET('/api/v1/fees', { parseAs: 'text' }));
   }
 
+  /** How it went over the last hour, day or week. */
+  async history(over: 'hour' | 'day' | 'week' = 'hour'): Promise<History> {
+    return read(await this.api.GET('/api/v1/history', { params: { query: { over } }, parseAs: 'text' }));
+  }
+
   /** The endpoints that are told every event. */
   async webhooks(): Promise<Webhook[]> {
     return read<Page<Webhook>>(await this.api.GET('/api/v1/webhooks', { parseAs: 'text' })).items;
@@ -315,6 +322,11 @@ export class Sequencer {
   async addWebhook(webhook: NewWebhook): Promise<WebhookWithSecret> {
     const body = { ...webhook, secret: webhook.secret ?? newSecret() };
     return read(await this.api.POST('/api/v1/webhooks', { body, parseAs: 'text' }));
+  }
+
+  /** Changes where an endpoint is, or what it is told; its secret stays. */
+  async editWebhook(id: string, body: WebhookEdit): Promise<Webhook> {
+    return read(await this.api.PATCH('/api/v1/webhooks/{id}', { params: path({ id }), body, parseAs: 'text' }));
   }
 
   async removeWebhook(id: string): Promise<void> {

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// b50a238cb61d984bd5aedbf925c23268dde2710c9ca7f9f645e043bdbc8bb323
+// 246a6e4bfff0dc43f859a88a23bfb38ce854a31ae975f6f0873bfd01859bcc54
 
 export interface paths {
     "/api/v1/fees": {
@@ -34,6 +34,26 @@ export interface paths {
          * @description However many ask, the store is looked at twice a second at most.
          */
         get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How it went over the last hour, day or week
+         * @description As the processes have seen it: each tells once a minute, and one that is killed takes its last minute along.
+         */
+        get: operations["getHistory"];
         put?: never;
         post?: never;
         delete?: never;
@@ -508,6 +528,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/transactions/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove all that a filter chooses
+         * @description Removes what is FAILED or UNRESOLVED, or DONE past finality; what may still land is refused. One request looks at and does some 10,000 at most: go on with nextCursor as cursor until it is null. To repeat a request is harmless.
+         */
+        post: operations["deleteTransactions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/transactions/{uid}": {
         parameters: {
             query?: never;
@@ -704,7 +744,11 @@ export interface paths {
         delete: operations["removeWebhook"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change a webhook endpoint
+         * @description Where it is, or what it is told, from its next event on. Its secret stays, and so does what is parked of it. What is left out stays as it is; null for a list chooses everything.
+         */
+        patch: operations["editWebhook"];
         trace?: never;
     };
     "/api/v1/webhooks/{id}/enable": {
@@ -1026,6 +1070,7 @@ export interface components {
          *       "data": {
          *         "planUid": "p1"
          *       },
+         *       "posted": null,
          *       "state": "WAITING",
          *       "hash": null,
          *       "retries": 0,
@@ -1057,6 +1102,8 @@ export interface components {
             type: components["schemas"]["TypeName"];
             /** @description As posted, token for token; once it has landed, what the worker of the attempt that landed made of it, if it made something. */
             data: unknown;
+            /** @description As posted, token for token, where data is what its worker has made of it; null where data is as posted. */
+            posted: unknown;
             state: components["schemas"]["State"];
             /** @description Of the attempt in the block; before that, of the latest. */
             hash: components["schemas"]["Hash"];
@@ -1337,6 +1384,12 @@ export interface components {
             type?: components["schemas"]["TypeName"] | null;
             state?: components["schemas"]["State"] | null;
             sender?: components["schemas"]["SenderId"] | null;
+            /** @description The code that they ended with, or last failed with. */
+            error?: string | null;
+            /** @description Received from this time on. */
+            since?: components["schemas"]["Time"];
+            /** @description Received before this time. */
+            until?: components["schemas"]["Time"];
             prefix?: components["schemas"]["QueuePrefix"];
             key?: components["schemas"]["TenantKey"];
         };
@@ -1553,7 +1606,10 @@ export interface components {
          *       "available": true,
          *       "reason": null,
          *       "detail": null,
-         *       "until": null
+         *       "since": null,
+         *       "until": null,
+         *       "remedy": null,
+         *       "command": null
          *     }
          */
         Sender: {
@@ -1575,7 +1631,13 @@ export interface components {
              */
             reason: "OUTCOME_UNKNOWN" | "STOPPED_NONCE" | "WRONG_NETWORK" | "WRONG_ACCOUNT" | "LOW_BALANCE" | "DRAINING" | "RESTED" | "NO_PROCESS" | null;
             detail: components["schemas"]["Text"];
+            /** @description When it went out of use for that. */
+            since: components["schemas"]["Time"];
             until: components["schemas"]["Time"];
+            /** @description What ends that it is out of use. */
+            remedy: components["schemas"]["Text"];
+            /** @description The line of a shell that does so; null where none does. */
+            command: components["schemas"]["Text"];
         };
         SenderPage: {
             items: components["schemas"]["Sender"][];
@@ -1635,6 +1697,8 @@ export interface components {
             ledgers: components["schemas"]["Part"];
             /** @description The clock of the process that answers, beside that of the store. */
             clock: components["schemas"]["Part"];
+            /** @description With full, how many a limit has paused until a person resumes them. It decides nothing: others go on. */
+            queues: components["schemas"]["Part"];
         };
         Part: {
             ok: boolean;
@@ -1812,7 +1876,10 @@ export interface components {
          *       "troubles": [
          *         {
          *           "code": "CLOCK",
-         *           "detail": "The clock of this process is 10m0s ahead of that of Redis: set both by NTP"
+         *           "detail": "The clock of this process is 10m0s ahead of that of Redis: set both by NTP",
+         *           "queue": null,
+         *           "sender": null,
+         *           "command": null
          *         }
          *       ],
          *       "chain": {
@@ -1838,6 +1905,21 @@ export interface components {
          *           "oldestAt": "2026-03-01T11:59:40.000Z",
          *           "at": "2026-03-01T11:59:58.000Z",
          *           "detail": null
+         *         }
+         *       ],
+         *       "recent": [
+         *         {
+         *           "id": "0-42",
+         *           "at": "2026-03-01T11:59:57.000Z",
+         *           "uid": "vote-17",
+         *           "queue": "plan-p1",
+         *           "type": "COMMIT_ALL_VOTING_BATCHES",
+         *           "sender": null,
+         *           "from": null,
+         *           "to": "WAITING",
+         *           "attempt": null,
+         *           "code": null,
+         *           "actor": null
          *         }
          *       ]
          *     }
@@ -1891,12 +1973,18 @@ export interface components {
             }[];
             /** @description Why this process binds and sends nothing, after its start or a restart or failover of Redis; null: it does. */
             recovering: components["schemas"]["Text"];
-            /** @description What else a person has to see to, as the process that is asked knows it. */
+            /** @description What else a person has to see to: the first ten queues that a limit has paused and the first ten senders that do not come back by themselves, with how many more there are, and what ails the process that is asked. */
             troubles: {
-                /** @description Of doctor's where it is about Redis (REDIS_FULL and others); CLOCK: the clocks of the process and of Redis differ; SENDING: what is signed gets to no node. */
+                /** @description Of doctor's where it has one (QUEUE_PAUSED, SENDER_OUT, REDIS_FULL and others); CLOCK: the clocks of the process and of Redis differ; SENDING: what is signed gets to no node. */
                 code: string;
                 /** @description What is so, since when where that is known, and what to do. */
                 detail: string;
+                /** @description That it is about. */
+                queue: components["schemas"]["Text"];
+                /** @description That it is about. */
+                sender: components["schemas"]["Text"];
+                /** @description The line of a shell that ends it; null where none does. */
+                command: components["schemas"]["Text"];
             }[];
             /** @description null without a Mina node. */
             chain: {
@@ -1935,6 +2023,53 @@ export interface components {
                 at: components["schemas"]["Time"];
                 /** @description Why it is not ok. */
                 detail: components["schemas"]["Text"];
+            }[];
+            /** @description The last events, the newest first. */
+            recent: components["schemas"]["Event"][];
+        };
+        /**
+         * @example {
+         *       "seconds": 60,
+         *       "parts": 60,
+         *       "items": [
+         *         {
+         *           "at": "2026-03-01T11:59:00.000Z",
+         *           "accepted": 9,
+         *           "done": 7,
+         *           "failed": 0,
+         *           "retried": 1,
+         *           "fees": "700000000",
+         *           "waiting": 12,
+         *           "bound": 3,
+         *           "medianMs": 240000,
+         *           "slowMs": 412000
+         *         }
+         *       ]
+         *     }
+         */
+        History: {
+            /** @description How long each part is. */
+            seconds: number;
+            /** @description How many there are of them at most; the last is the one under way. */
+            parts: number;
+            items: {
+                /** @description When it began. */
+                at: components["schemas"]["Time"];
+                accepted: number;
+                done: number;
+                /** @description Or unresolved. */
+                failed: number;
+                retried: number;
+                /** @description That blocks have taken. */
+                fees: components["schemas"]["Nanomina"];
+                /** @description When a process last looked. */
+                waiting: number;
+                /** @description That had a sender when a process last looked. */
+                bound: number;
+                /** @description Within which half of the DONE became so since they were accepted, about; 0 if none did. */
+                medianMs: number;
+                /** @description The same of 95 in a hundred. */
+                slowMs: number;
             }[];
         };
         /**
@@ -2288,7 +2423,8 @@ export interface components {
          *       "parkedBytes": 0,
          *       "waiting": 0,
          *       "dropped": 0,
-         *       "restsUntil": null
+         *       "restsUntil": null,
+         *       "health": "WELL"
          *     }
          */
         Webhook: {
@@ -2327,6 +2463,11 @@ export interface components {
             dropped: number;
             /** @description Until when it has asked for nothing to be sent (429, Retry-After). */
             restsUntil: components["schemas"]["Time"];
+            /**
+             * @description How it is, of several the first: nothing is sent; its address is not one that webhooks may go to; events wait for a replay or were lost; it asked for patience, or the last try failed, or events are tried again.
+             * @enum {unknown}
+             */
+            health: "DISABLED" | "REFUSED_ADDRESS" | "IN_TROUBLE" | "RETRYING" | "WELL";
         };
         WebhookWithSecret: {
             id: components["schemas"]["WebhookId"];
@@ -2364,6 +2505,11 @@ export interface components {
             dropped: number;
             /** @description Until when it has asked for nothing to be sent (429, Retry-After). */
             restsUntil: components["schemas"]["Time"];
+            /**
+             * @description How it is, of several the first: nothing is sent; its address is not one that webhooks may go to; events wait for a replay or were lost; it asked for patience, or the last try failed, or events are tried again.
+             * @enum {unknown}
+             */
+            health: "DISABLED" | "REFUSED_ADDRESS" | "IN_TROUBLE" | "RETRYING" | "WELL";
             /** @description whsec_ and 24 to 64 bytes in base64. */
             secret: string;
         };
@@ -2391,6 +2537,25 @@ export interface components {
             url: string;
             /** @description whsec_ and 24 to 64 bytes in base64. Without it one is made. */
             secret?: string | null;
+            /** @description Only events of transactions of these types; null for all events. */
+            types?: string[] | null;
+            /** @description Only events of these queues; with a * behind it a name is how others begin. */
+            queues?: string[] | null;
+            /** @description Only events of transactions whose to is one of these. */
+            states?: ("WAITING" | "DISPATCHING" | "REVISION" | "RETRY" | "DONE" | "FAILED" | "UNRESOLVED")[] | null;
+        };
+        /**
+         * @description What is to be otherwise; what is left out stays as it is.
+         * @example {
+         *       "queues": [
+         *         "plan-*"
+         *       ],
+         *       "states": null
+         *     }
+         */
+        WebhookEdit: {
+            /** @description https://, and http:// in networks that SEQUENCER_WEBHOOKS_PRIVATE names. */
+            url?: string;
             /** @description Only events of transactions of these types; null for all events. */
             types?: string[] | null;
             /** @description Only events of these queues; with a * behind it a name is how others begin. */
@@ -2721,6 +2886,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Overview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getHistory: {
+        parameters: {
+            query?: {
+                /** @description In parts of a minute, a quarter of an hour, or two hours. */
+                over?: "hour" | "day" | "week";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its parts, in order of time; those in which no process ran are left out. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["History"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -3436,6 +3630,10 @@ export interface operations {
                 type?: components["schemas"]["TypeName"];
                 /** @description Only those that this sender is or was last bound to. */
                 sender?: components["schemas"]["SenderId"];
+                /** @description Only those that ended with this code of an error, or last failed with it. */
+                error?: string;
+                /** @description Only those of which an attempt has this hash. They are looked for one by one: order=newest finds what is recent first. */
+                hash?: string;
                 /** @description Only those received from this time on. */
                 since?: string;
                 /** @description Only those received before this time. */
@@ -3595,6 +3793,43 @@ export interface operations {
         };
     };
     retryTransactions: {
+        parameters: {
+            query?: {
+                /** @description Only tell what would be done, as dryRun in the body does. */
+                dryRun?: components["parameters"]["dryRun"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BulkCommand"];
+            };
+        };
+        responses: {
+            /** @description What was done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteTransactions: {
         parameters: {
             query?: {
                 /** @description Only tell what would be done, as dryRun in the body does. */
@@ -3967,6 +4202,40 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    editWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The endpoint's id.
+                 * @example billing
+                 */
+                id: components["parameters"]["webhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookEdit"];
+            };
+        };
+        responses: {
+            200: components["responses"]["Webhook"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             500: components["responses"]["Failed"];
             503: components["responses"]["Unavailable"];

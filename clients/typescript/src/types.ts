@@ -15,9 +15,12 @@ export type LedgerBatch = Schemas['LedgerBatch'];
 export type Queue = Schemas['Queue'];
 export type Sender = Schemas['Sender'];
 export type Fees = Schemas['Fees'];
+export type History = Schemas['History'];
 export type Webhook = Schemas['Webhook'];
 export type WebhookWithSecret = Schemas['WebhookWithSecret'];
 export type NewWebhook = Schemas['NewWebhook'];
+/** What of an endpoint is to be otherwise; what is left out stays as it is, null chooses everything. */
+export type WebhookEdit = Schemas['WebhookEdit'];
 export type WebhookDelivery = Schemas['WebhookDelivery'];
 /** What a webhook endpoint gets. */
 export type WebhookEvent = Schemas['WebhookEvent'];

@@ -26,6 +26,7 @@ type bulkCommand struct {
 	what string                             // that it is for; "" is transactions
 	more string                             // what it is for besides, of which none may be there yet
 	done func(t *client.Transaction) string // what became of one
+	goes bool                               // it is to be tried: a queue that is paused is named
 	one  func(s *session, ctx context.Context, uid string) (*client.Transaction, error)
 	all  func(s *session, ctx context.Context, f client.Filter, dry bool) iter.Seq2[*client.Bulk, error]
 
@@ -35,7 +36,7 @@ type bulkCommand struct {
 
 func newTxnRetryCommand(a *command.App, types cobra.CompletionFunc) *cobra.Command {
 	return newBulkCommand(a, types, &bulkCommand{
-		verb: "retry",
+		verb: "retry", goes: true,
 		done: func(*client.Transaction) string { return "will be tried again" },
 		one: func(s *session, ctx context.Context, uid string) (*client.Transaction, error) {
 			return s.Retry(ctx, uid)
@@ -78,20 +79,39 @@ the queue first if it must not.`,
 	})
 }
 
+func newTxnDeleteCommand(a *command.App, types cobra.CompletionFunc) *cobra.Command {
+	return newBulkCommand(a, types, &bulkCommand{
+		verb: "delete",
+		done: func(*client.Transaction) string { return "is deleted" },
+		one: func(s *session, ctx context.Context, uid string) (*client.Transaction, error) {
+			return new(client.Transaction), s.Delete(ctx, uid)
+		},
+		all: func(s *session, ctx context.Context, f client.Filter, dry bool) iter.Seq2[*client.Bulk, error] {
+			return s.DeleteAll(ctx, f, dry)
+		},
+	}, &cobra.Command{
+		Short: "Forget transactions that are final",
+		Long: `Forgets the transaction named, or all that the flags choose and that are FAILED,
+UNRESOLVED, or DONE past finality. These are counted first, and deleted only after
+a yes. A uid stays taken for SEQUENCER_RETENTION.`,
+		Example: command.Examples("txn delete vote-7", "txn delete --state FAILED --error EXPIRED", "txn delete --queue claim-1 --state UNRESOLVED --yes"),
+	})
+}
+
 func newBulkCommand(a *command.App, types cobra.CompletionFunc, b *bulkCommand, cmd *cobra.Command) *cobra.Command {
 	cmd.Use, cmd.Args = b.verb+" [UID]", cobra.MaximumNArgs(1)
 	clientCommand(a, cmd, func(cmd *cobra.Command, s *session, args []string) error {
 		switch chosen := b.filter != (client.Filter{}); {
 		case len(args) == 1 && (chosen || b.yes || b.dry):
-			return command.Usagef("name one UID, or choose with --queue, --prefix, --tenant, --state, --type and --sender, not both")
+			return command.Usagef("name one UID, or choose with --queue, --prefix, --tenant, --state, --type, --sender and --error, not both")
 		case len(args) == 1:
 			t, err := b.one(s, cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return s.answer(t.Raw, terminal.Clean(args[0])+" "+b.done(t))
+			return s.answer(t.Raw, terminal.Clean(args[0])+" "+b.done(t)+b.besides(cmd.Context(), s, t.Queue))
 		case !chosen:
-			return command.Usagef("name one UID, or choose with --queue, --prefix, --tenant, --state, --type or --sender")
+			return command.Usagef("name one UID, or choose with --queue, --prefix, --tenant, --state, --type, --sender or --error")
 		}
 		return b.run(cmd.Context(), s)
 	})
@@ -132,6 +152,9 @@ func (b *bulkCommand) run(ctx context.Context, s *session) error {
 		}
 	}
 	sum, err := b.steps(ctx, s, false)
+	if more := b.besides(ctx, s, b.filter.Queue); more != "" && sum.Done > 0 {
+		fmt.Fprintln(s.app.Stderr, strings.TrimPrefix(more, ". "))
+	}
 	return b.report(s, sum, err)
 }
 
@@ -149,6 +172,22 @@ func (b *bulkCommand) steps(ctx context.Context, s *session, dry bool) (bulkSum,
 		}
 	}
 	return sum, nil
+}
+
+// besides says what else is needed before what was done of a queue has an effect, "" for nothing.
+func (b *bulkCommand) besides(ctx context.Context, s *session, queue string) string {
+	if !b.goes || queue == "" {
+		return ""
+	}
+	q, err := s.Queue(ctx, queue)
+	if err != nil || !q.Paused {
+		return ""
+	}
+	until := ""
+	if !q.PausedUntil.IsZero() {
+		until = ", until " + timeText(q.PausedUntil)
+	}
+	return fmt.Sprintf(". Not yet: its queue is paused%s (%s). To do: sequencer queue resume %s", until, terminal.Clean(q.Reason), terminal.Clean(queue))
 }
 
 // report says what was done, also where not all of it was: a failure on the way

@@ -273,6 +273,10 @@ nothing was spent in the last seven days
 			outcome{Code: 7, Stdout: txn("REVISION") + "\n", Stderr: "sequencer: u1 is still REVISION\n", Asked: []string{"GET /transactions/u1?wait=0s"}},
 		},
 		{"txn retry", "txn retry u1", "", map[string][]fakeAnswer{"POST /transactions/u1/retry": ok("{}")}, outcome{Stdout: "u1 will be tried again\n", Asked: []string{"POST /transactions/u1/retry"}}},
+		{"txn retry, queue paused", "txn retry u1", "", map[string][]fakeAnswer{"POST /transactions/u1/retry": ok(`{"queue":"q"}`), "GET /queues/q": ok(`{"paused":true,"reason":"3 in a row"}`)},
+			outcome{Stdout: "u1 will be tried again. Not yet: its queue is paused (3 in a row). To do: sequencer queue resume q\n", Asked: []string{"POST /transactions/u1/retry", "GET /queues/q"}}},
+		{"txn retry, queue runs", "txn retry u1", "", map[string][]fakeAnswer{"POST /transactions/u1/retry": ok(`{"queue":"q"}`), "GET /queues/q": ok(`{"paused":false}`)},
+			outcome{Stdout: "u1 will be tried again\n", Asked: []string{"POST /transactions/u1/retry", "GET /queues/q"}}},
 		{
 			"txn cancel", "txn cancel u1", "",
 			map[string][]fakeAnswer{"POST /transactions/u1/cancel": {{409, `{"code":"NOT_CANCELLABLE","title":"It is DONE"}`}}},

@@ -19,7 +19,7 @@ import (
 func newTxnCommand(a *command.App, types cobra.CompletionFunc) *cobra.Command {
 	group := command.Group("txn", "Look at transactions and act on them",
 		newTxnListCommand(a, types), newTxnShowCommand(a), newTxnExplainCommand(a), newTxnWaitCommand(a),
-		newTxnRetryCommand(a, types), newTxnCancelCommand(a, types), newTxnResolveCommand(a), newTxnDeleteCommand(a))
+		newTxnRetryCommand(a, types), newTxnCancelCommand(a, types), newTxnResolveCommand(a), newTxnDeleteCommand(a, types))
 	group.Aliases = []string{"transaction"}
 	return group
 }
@@ -31,6 +31,7 @@ func filterFlags(a *command.App, cmd *cobra.Command, f *client.Filter, types cob
 	flags.StringVar((*string)(&f.State), "state", "", "only in this state")
 	flags.StringVar(&f.Type, "type", "", "only of this type")
 	flags.StringVar(&f.Sender, "sender", "", "only of this sender")
+	flags.StringVar(&f.Error, "error", "", "only with this code of an error")
 	completeFlag(cmd, "queue", completeQueues(a))
 	completeFlag(cmd, "state", completeStates)
 	completeFlag(cmd, "type", types)
@@ -57,6 +58,7 @@ func newTxnListCommand(a *command.App, types cobra.CompletionFunc) *cobra.Comman
 			})
 	})
 	filterFlags(a, cmd, &f, types)
+	cmd.Flags().StringVar(&f.Hash, "hash", "", "only what has an attempt with this hash")
 	l.flags(cmd)
 	return cmd
 }
@@ -259,14 +261,4 @@ func newTxnResolveCommand(a *command.App) *cobra.Command {
 	cmd.Flags().StringVar(&hash, "hash", "", "hash of the transaction that landed")
 	completeFlag(cmd, "outcome", cobra.FixedCompletions([]string{"landed", "dead"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
-}
-
-func newTxnDeleteCommand(a *command.App) *cobra.Command {
-	return clientCommand(a, &cobra.Command{Use: "delete UID", Short: "Delete a transaction that is over", Args: cobra.ExactArgs(1)},
-		func(cmd *cobra.Command, s *session, args []string) error {
-			if err := s.Delete(cmd.Context(), args[0]); err != nil {
-				return err
-			}
-			return s.answer(nil, terminal.Clean(args[0])+" is deleted")
-		})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,12 +15,14 @@ import (
 )
 
 func webhookState(w *client.Webhook) terminal.Span {
-	switch {
-	case !w.Enabled:
+	switch w.Health {
+	case "DISABLED":
 		return terminal.Red.Of(w.Reason)
-	case w.Waiting > 0 || w.Dropped > 0:
+	case "REFUSED_ADDRESS":
+		return terminal.Red.Of("address refused")
+	case "IN_TROUBLE":
 		return terminal.Red.Of("in trouble")
-	case w.Parked > 0 || !w.RestsUntil.IsZero():
+	case "RETRYING":
 		return terminal.Magenta.Of("tries again")
 	}
 	return terminal.Plain.Of("well")
@@ -42,7 +45,7 @@ func newWebhookCommand(a *command.App) *cobra.Command {
 	group := command.Group("webhook", "Tell others what happens", all, newWebhookAddCommand(a))
 	named := []*cobra.Command{
 		webhookShow(a), webhookDeliveries(a), webhookParked(a),
-		webhookPing(a), webhookRotate(a), webhookReplay(a), webhookDiscard(a),
+		webhookPing(a), webhookEdit(a), webhookRotate(a), webhookReplay(a), webhookDiscard(a),
 		webhookAct(a, "enable", "Tell an endpoint again, from where it was", "is told again",
 			func(ctx context.Context, s *session, id string) (*client.Webhook, error) {
 				return s.EnableWebhook(ctx, id)
@@ -91,6 +94,46 @@ func newWebhookAddCommand(a *command.App) *cobra.Command {
 	flags.StringArrayVar(&n.Queues, "queue", nil, "only events of this queue; with a * behind it, of those that begin so")
 	flags.StringArrayVar(&states, "state", nil, "only what came to this state")
 	return add
+}
+
+func webhookEdit(a *command.App) *cobra.Command {
+	var url string
+	var types, names, states []string
+	cmd := clientCommand(a, &cobra.Command{
+		Use: "edit ID", Short: "Change where an endpoint is, or what it is told; its secret stays", Args: cobra.ExactArgs(1),
+		Example: command.Examples("webhook edit billing --address https://example.org/hooks/mina", "webhook edit billing --queue 'plan-*' --state DONE", "webhook edit billing --queue ''"),
+		Long:    "Changes where an endpoint is, or what it is told. What no flag names stays as it is; '' for a list chooses everything.",
+	}, func(cmd *cobra.Command, s *session, args []string) error {
+		edit := client.WebhookEdit{URL: url}
+		given := func(flag string, list []string) *[]string {
+			if !cmd.Flags().Changed(flag) {
+				return nil
+			}
+			list = slices.DeleteFunc(list, func(x string) bool { return x == "" })
+			return &list
+		}
+		edit.Types, edit.Queues = given("type", types), given("queue", names)
+		if list := given("state", states); list != nil {
+			edit.States = &[]client.State{}
+			for _, x := range *list {
+				*edit.States = append(*edit.States, client.State(strings.ToUpper(x)))
+			}
+		}
+		if edit == (client.WebhookEdit{}) {
+			return command.Usagef("say what is to be otherwise: --address, --type, --queue or --state")
+		}
+		w, err := s.EditWebhook(cmd.Context(), args[0], edit)
+		if err != nil {
+			return err
+		}
+		return s.answer(w.Raw, terminal.Clean(args[0])+" is changed")
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&url, "address", "", "where it is")
+	flags.StringArrayVar(&types, "type", nil, "only events of this type")
+	flags.StringArrayVar(&names, "queue", nil, "only events of this queue; with a * behind it, of those that begin so")
+	flags.StringArrayVar(&states, "state", nil, "only what came to this state")
+	return cmd
 }
 
 func webhookShow(a *command.App) *cobra.Command {

@@ -11,7 +11,7 @@ func TestWebhookCommands(t *testing.T) {
 	t.Parallel()
 	ok := func(body string) []fakeAnswer { return []fakeAnswer{{200, body}} }
 	endpoint := `{"id":"a","url":"https://x","types":null,"queues":["q*"],"states":["DONE"],"source":"api","enabled":true,"reason":null,` +
-		`"disabledAt":null,"createdAt":"2026-01-05T09:00:00Z","behind":7,"behindSince":null,"parked":2,"parkedBytes":99,"waiting":0,"dropped":0,"restsUntil":null}`
+		`"disabledAt":null,"createdAt":"2026-01-05T09:00:00Z","behind":7,"behindSince":null,"health":"RETRYING","parked":2,"parkedBytes":99,"waiting":0,"dropped":0,"restsUntil":null}`
 	for _, tc := range []struct {
 		args    string
 		answers map[string][]fakeAnswer

@@ -29,6 +29,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/webhooks"
 )
 
@@ -203,6 +204,9 @@ func TestDoctor(t *testing.T) {
 					pool.Stop(c.Context(), devnet.Key(2), 7, "somebody else signs"))
 			})
 		}, nil, []string{"problem WORKER_AWAY", "warning SENDER_OUT"}},
+		{"a queue that a limit has paused", func(c *clinic) {
+			c.onStore(good.Addr, func(store *queues.Store, client *redis.Client) error { return c.limit(store, client) })
+		}, nil, []string{"problem WORKER_AWAY", "warning QUEUE_PAUSED"}},
 		{"one node", nil, (*clinic).oneNode, []string{"warning ONE_NODE"}},
 		{"two nodes, of which nobody has said how many must agree", func(c *clinic) { c.env["SEQUENCER_MINA_QUORUM"] = "" }, nil,
 			[]string{"warning SETTING"}},
@@ -358,6 +362,30 @@ func (c *clinic) onStore(addr string, do func(*queues.Store, *redis.Client) erro
 	if err != nil {
 		c.Fatal(err)
 	}
+}
+
+// limit has a transaction end UNRESOLVED, and its queue paused for that.
+func (c *clinic) limit(store *queues.Store, client *redis.Client) error {
+	store, err := queues.Open(client, queues.Options{Namespace: store.Namespace, UnresolvedLimit: 1})
+	if err != nil {
+		return err
+	}
+	item := queues.Item{UID: "u", Queue: "q", Type: "T", Data: json.RawMessage(`{}`)}
+	_, err = store.Heartbeat(c.Context(), "p", time.Hour, "")
+	if err = errors.Join(err, store.Enqueue(c.Context(), item).Err, senders.New(store, client).Register(c.Context(), devnet.Key(2), "http://127.0.0.1:1")); err != nil {
+		return err
+	}
+	bound, err := store.Bind(c.Context(), queues.BindRequest{Process: "p", Types: []string{"T"}, Groups: []string{senders.Shared}, Most: 1})
+	if err != nil {
+		return err
+	}
+	t := bound[0].Transaction
+	after := t.Clone()
+	after.Phase = lifecycle.PhaseUnresolved
+	change := &queues.Change{Before: t, After: after, Now: time.Now()}
+	change.Remove = queues.Never
+	_, err = store.Advance(c.Context(), change)
+	return err
 }
 
 const clinicSecret = "whsec_" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="

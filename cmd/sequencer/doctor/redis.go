@@ -50,6 +50,7 @@ func (d *doctor) redis(ctx context.Context) []settings.Sender {
 	known := d.stored(ctx, senders.New(store, client))
 	if err == nil { // a script that may write is run by no replica
 		d.unservedLedgers(ctx, store)
+		d.limited(ctx, store)
 		d.webhooks(ctx, store)
 	}
 	return known
@@ -94,8 +95,25 @@ func (d *doctor) stored(ctx context.Context, pool *senders.Pool) []settings.Send
 			known = append(known, settings.Sender{AccountID: s.AccountID, WorkerURL: s.WorkerURL})
 		}
 		if !s.Available() && s.Queue == "" {
-			d.warn("SENDER_OUT", s.AccountID, "is out of use: "+string(s.Reason)+terminal.Prefixed(", ", s.Detail), "see docs/codes.md, then 'sequencer sender resume'")
+			do, command := s.Remedy()
+			d.warn("SENDER_OUT", s.AccountID, s.Why()+" ("+string(s.Reason)+")", do+terminal.Prefixed(": ", command))
 		}
 	}
 	return known
+}
+
+// limited names the queues that SEQUENCER_UNRESOLVED_LIMIT has paused, the first of them.
+func (d *doctor) limited(ctx context.Context, store *queues.Store) {
+	v, err := store.Overview(ctx)
+	if err != nil {
+		d.problem("REDIS_AWAY", "queues", err.Error(), "see that Redis runs")
+		return
+	}
+	for _, l := range v.Limited {
+		do, command := l.Remedy()
+		d.warn("QUEUE_PAUSED", l.Queue, l.Why(), do+": "+command)
+	}
+	if more := v.LimitedInAll - int64(len(v.Limited)); more > 0 {
+		d.warn("QUEUE_PAUSED", "queues", fmt.Sprintf("%d more are paused so", more), "see to these first, and call the doctor again")
+	}
 }

@@ -46,7 +46,10 @@ func (s *Service) ready(ctx context.Context, full bool) api.Readiness {
 	if why := s.sequencer.Recovering(); r.Store.OK && why != "" {
 		r.Store.Detail = strings.TrimSuffix("nothing is bound or sent: "+why+"; "+r.Store.Detail, "; ")
 	}
-	r.Senders, r.Clock = s.sendersReady(rest), clockReady(s.sequencer.Standing().Ahead)
+	r.Senders, r.Clock, r.Queues = s.sendersReady(rest), clockReady(s.sequencer.Standing().Ahead), api.Part{OK: true}
+	if full {
+		r.Queues = s.queuesReady(rest)
+	}
 	select {
 	case <-polled:
 	case <-rest.Done():
@@ -134,22 +137,43 @@ func clockReady(ahead time.Duration) api.Part {
 		ahead.Abs().Round(time.Second), way)}
 }
 
+// queuesReady tells of those that a limit has paused how many they are, and not which: who asks needs no
+// key. The process is none the less ready: others' queues go on, and another process does no better.
+func (s *Service) queuesReady(ctx context.Context) api.Part {
+	v, err := s.store.Overview(ctx)
+	switch {
+	case err != nil:
+		return api.Part{Detail: err.Error()}
+	case v.LimitedInAll > 0:
+		return api.Part{OK: true, Detail: fmt.Sprintf("%d paused by SEQUENCER_UNRESOLVED_LIMIT, the first since %s, until a person "+
+			"resumes them: 'sequencer doctor' and the overview of the dashboard name them",
+			v.LimitedInAll, v.Limited[0].Since.Format("2006-01-02 15:04Z"))}
+	}
+	return api.Part{OK: true, Detail: "none waits for a person"}
+}
+
 func (s *Service) sendersReady(ctx context.Context) api.Part {
-	available, idle := 0, ""
+	available, idle, held := 0, "", 0
 	for x, err := range s.senders.All(ctx) {
 		switch {
 		case err != nil:
 			return api.Part{Detail: err.Error()}
 		case x.Available():
 			available++
+		case x.Held():
+			held++
 		case x.Idle() && idle == "":
 			idle = ": " + x.AccountID + " is free, and " + x.Detail
 		}
 	}
-	if available == 0 {
-		return api.Part{Detail: "no sender is available" + idle}
+	waits := ""
+	if held > 0 {
+		waits = fmt.Sprintf("; %d out of use until a person sees to it: 'sequencer doctor' says what to do", held)
 	}
-	return api.Part{OK: true, Detail: fmt.Sprintf("%d available", available)}
+	if available == 0 {
+		return api.Part{Detail: "no sender is available" + idle + waits}
+	}
+	return api.Part{OK: true, Detail: fmt.Sprintf("%d available", available) + waits}
 }
 
 func (s *Service) ledgersReady() api.Part {

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -15,8 +16,11 @@ import (
 	"mina-sequencer/api"
 	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
+	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // TestReadyzBesideHangingNodes: whoever asks whether the process serves waits for no Mina
@@ -227,5 +231,34 @@ func TestStalledWords(t *testing.T) {
 	}
 	if len(sequencer.Causes) != len(stalledWords(map[string]sequencer.Stall{"network": {}, "gateway": {}, "nodes": {}}, now)) {
 		t.Error("a cause without words")
+	}
+}
+
+// TestReadyzOfLimitedQueue: who asks for all is told that a queue waits for a person, and not which; the process
+// is ready none the less.
+func TestReadyzOfLimitedQueue(t *testing.T) {
+	t.Parallel()
+	s := wired(t, map[string]string{"SEQUENCER_MINA_URL": "http://127.0.0.1:1/graphql", "SEQUENCER_UNRESOLVED_LIMIT": "1"})
+	if got := s.ready(t.Context(), true).Queues; !got.OK || got.Detail != "none waits for a person" {
+		t.Errorf("while all is well: %+v", got)
+	}
+	_, err := s.store.Heartbeat(t.Context(), "p", time.Hour, "")
+	item := queues.Item{UID: "u", Queue: "secret-name", Type: "T", Data: json.RawMessage(`{}`)}
+	err = errors.Join(err, s.store.Enqueue(t.Context(), item).Err, s.senders.Register(t.Context(), devnet.Key(1), "http://127.0.0.1:1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound, err := s.store.Bind(t.Context(), queues.BindRequest{Process: "p", Types: []string{"T"}, Groups: []string{senders.Shared}, Most: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := &queues.Change{Before: bound[0].Transaction, After: bound[0].Transaction.Clone(), Now: time.Now()}
+	change.After.Phase, change.Remove = lifecycle.PhaseUnresolved, queues.Never
+	if _, err := s.store.Advance(t.Context(), change); err != nil {
+		t.Fatal(err)
+	}
+	got := s.ready(t.Context(), true).Queues
+	if !got.OK || !strings.HasPrefix(got.Detail, "1 paused by SEQUENCER_UNRESOLVED_LIMIT, the first since 20") || strings.Contains(got.Detail, "secret") {
+		t.Errorf("while a queue waits: %+v", got)
 	}
 }

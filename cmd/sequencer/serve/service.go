@@ -35,6 +35,7 @@ type Service struct {
 	log        *slog.Logger
 	store      *queues.Store
 	storeWatch *storeWatch
+	history    *metrics.Recorder
 	senders    *senders.Pool
 	chain      *mina.Tracker
 	sequencer  *sequencer.Sequencer
@@ -106,7 +107,7 @@ func New(p Options) (*Service, error) {
 		return nil, fmt.Errorf("SEQUENCER_TLS_CERT: %w", err)
 	}
 	s := &Service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children, workers: workers, showLedgers: showLedgers}
-	s.storeWatch = &storeWatch{log: log}
+	s.storeWatch, s.history = &storeWatch{log: log}, metrics.NewRecorder(store, log)
 	if cfg.Redis.URL.Options() != nil {
 		s.storeWatch.store = store
 	}
@@ -116,7 +117,7 @@ func New(p Options) (*Service, error) {
 	})
 	s.sequencer = sequencer.New(sequencer.Options{
 		Store: store, Senders: s.senders, Chain: s.chain, Types: types, Ledgers: ledgers, Dispatch: []string(cfg.Types.Types), Local: children.Ready,
-		Health: workers.Health, Reaches: workers.Reaches, Namespace: cfg.Redis.Namespace, Policy: cfg.Policy(), Meter: figures.Sequencer(), Tracer: followed.Sequencer(), Log: log,
+		Health: workers.Health, Reaches: workers.Reaches, Namespace: cfg.Redis.Namespace, Policy: cfg.Policy(), Meter: s.history.Sequencer(figures.Sequencer()), Tracer: followed.Sequencer(), Log: log,
 	})
 	s.senders.SetHost(senders.Host{
 		Process: s.sequencer.Process(), Down: children.Down, SlotsOnly: cfg.Types.OnlyBatches(),
@@ -130,7 +131,7 @@ func New(p Options) (*Service, error) {
 	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Webhooks: s.webhooks, Types: types.Types(), StoreFaults: s.storeWatch.faults, Log: log})
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: s.sequencer, Webhooks: s.webhooks,
-		ValidKey: func(key string) error { _, err := mina.ParsePublicKey(key); return err }, Ready: s.ready, Keys: s.keys, Meter: figures.API(), Tracer: followed.API(), Metrics: figures.Handler(),
+		ValidKey: func(key string) error { _, err := mina.ParsePublicKey(key); return err }, Ready: s.ready, Keys: s.keys, Meter: s.history.API(figures.API()), Tracer: followed.API(), Metrics: figures.Handler(),
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins, Loopback: !cfg.HTTP.Insecure,
 		Recovering: s.sequencer.Recovering, Troubles: s.troubles, Chain: s.chainShown, Ledgers: s.ledgersShown, Batch: s.sequencer.Batch, Fees: s.sequencer.Fees, Explorer: string(cfg.HTTP.Explorer),
 		BodyLimit: int64(cfg.HTTP.BodyLimit), BatchLimit: int64(cfg.HTTP.BatchLimit), Log: log,
@@ -253,6 +254,7 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 	})
 	parts.Go(func() { s.webhooks.Run(ctx) })
 	parts.Go(func() { s.storeWatch.run(ctx, time.Tick(storeLook)) })
+	parts.Go(func() { s.history.Run(ctx, time.Tick(time.Minute)) })
 	parts.Go(func() {
 		if err := serveOn(server, l, s.certificate); !errors.Is(err, http.ErrServerClosed) {
 			failed(fmt.Errorf("serving: %w", err))

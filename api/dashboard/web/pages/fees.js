@@ -2,7 +2,7 @@
 
 import { get } from '../api.js';
 import { h } from '../dom.js';
-import { brief, count, mina, time } from '../format.js';
+import { brief, count, mina, senderLink, time } from '../format.js';
 import { table } from '../table.js';
 import { estimated } from '../words.js';
 
@@ -19,7 +19,7 @@ export function open() {
       h('section', { class: 'card' }, h('h2', null, 'A first attempt now'), table(['Type', '#Weight', '#Fee', '#For each unit', '*Why'], found.types.map((t) => [
         t.type, h('code', null, brief(t.type, 40)), t.weight ?? '', mina(t.fee), t.feePerWeight ? mina(t.feePerWeight) : '', estimated(t.why),
       ]), 'No type is known.')),
-      spent('By sender', 'Sender', found.spent.filter((s) => s.sender), (s) => h('a', { href: '/senders' }, h('code', null, brief(s.sender, 24)))),
+      spent('By sender', 'Sender', found.spent.filter((s) => s.sender), (s) => senderLink(s.sender, 24)),
       spent('By queue', 'Queue', found.spent.filter((s) => s.queue), (s) => h('a', { href: '/queues/' + encodeURIComponent(s.queue) }, brief(s.queue, 40))),
     ],
   };

@@ -3,7 +3,8 @@
 import { can, get, list, post } from '../api.js';
 import { act, ask, tell } from '../actions.js';
 import { h } from '../dom.js';
-import { age, brief, chip, count, mark, time, txnLink, until, word } from '../format.js';
+import { age, chip, count, mark, senderLink, time, txnLink, until, word } from '../format.js';
+import { raw } from '../raw.js';
 import { table } from '../table.js';
 
 export const title = ([name]) => name;
@@ -64,7 +65,7 @@ export function open({ args: [name], refresh }) {
       q.paused && h('p', { class: 'lead' }, 'Paused: ', q.reason, q.pausedUntil && [', until ', time(q.pausedUntil)]),
       h('dl', { class: 'figures' },
         figure('Waiting', count(q.counts.WAITING)), figure('Oldest', age(q.oldestWaitingAt)), figure('Done', count(q.counts.DONE)),
-        figure('Failed', count(q.counts.FAILED)), figure('Unresolved', count(q.counts.UNRESOLVED)), figure('Sender', brief(q.sender, 16)), figure('Width', String(q.width)),
+        figure('Failed', count(q.counts.FAILED)), figure('Unresolved', count(q.counts.UNRESOLVED)), figure('Sender', senderLink(q.sender, 16)), figure('Width', String(q.width)),
         q.nextAt && figure('Next', until(q.nextAt))),
       h('section', { class: 'card' }, h('h2', null, 'Its line'), line(past, running, waiting, q)),
       running.length > 1 && h('section', { class: 'card' }, h('h2', null, 'In flight, in their order'), train(running)),
@@ -72,6 +73,7 @@ export function open({ args: [name], refresh }) {
         q.counts.WAITING > waiting.length && h('p', { class: 'muted' }, `And ${count(q.counts.WAITING - waiting.length)} more behind them.`)),
       h('section', { class: 'card' }, h('h2', null, 'Ended, the newest first'), rows(past.slice(0, most), 'Nothing has ended here.'),
         h('p', null, h('a', { href: '/transactions?queue=' + encodeURIComponent(name) }, 'All of its transactions'))),
+      raw(q),
     ],
   };
 }

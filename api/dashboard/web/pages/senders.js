@@ -1,15 +1,21 @@
-// The accounts that pay, and the workers that sign for them.
+// The accounts that pay, and the workers that sign for them: all of them, and each by itself.
 
-import { can, list, post } from '../api.js';
-import { act, ask } from '../actions.js';
-import { h } from '../dom.js';
-import { brief, chip, count, mark, mina, plural, queueLink, until } from '../format.js';
+import { can, get, list, post } from '../api.js';
+import { act, ask, copy } from '../actions.js';
+import { h, svg } from '../dom.js';
+import { age, chip, count, mark, mina, plural, queueLink, senderLink, shorten, time, txnLink, until } from '../format.js';
+import { generate } from '../lean-qr.js';
+import { raw } from '../raw.js';
 import { table } from '../table.js';
 import { why } from '../words.js';
 
-export const title = () => 'Senders';
+export const title = ([account]) => (account ? shorten(account, 16) : 'Senders');
 
-export function open({ refresh }) {
+export function open({ args: [account], refresh }) {
+  return account === undefined ? openAll(refresh) : openOne(account, refresh);
+}
+
+function openAll(refresh) {
   let found = null;
   return {
     ready: () => found !== null,
@@ -17,12 +23,73 @@ export function open({ refresh }) {
     render: () => [
       h('div', { class: 'head' }, h('h1', null, 'Senders'), h('span', { class: 'muted' }, plural(found.items.length, 'sender'))),
       h('section', { class: 'card' }, table(['Account', 'State', 'Queue', '#Nonce', '#Balance', '*Worker', can('admin') && '>Actions'], found.items.map((s) => [
-        s.accountId, h('code', null, brief(s.accountId, 20)),
-        [chip(s.available || s.state !== 'FREE' ? s.state : 'OUT'), s.retries > 0 && h('small', { class: 'muted' }, ' ', plural(s.retries, 'retry', 'retries'))],
+        s.accountId, senderLink(s.accountId, 20), standing(s),
         queueLink(s.queue, 24), s.nonce === null ? '–' : count(s.nonce), mina(s.balance), worker(s), button(s, refresh),
       ]), 'There is none: nothing can be sent. Register one with POST /api/v1/senders, or in SEQUENCER_SENDERS.')),
     ],
   };
+}
+
+const last = 20;
+
+function openOne(account, refresh) {
+  let s = null, carried = null, spent = [];
+  const slot = !account.startsWith('B62'); // of a ledger: nobody pays
+  return {
+    ready: () => s !== null,
+    onEvent: (kind, e) => e.sender === account || e.queue === s?.queue,
+    async load() {
+      const [found, ts, fees] = await Promise.all([
+        get('/senders/' + encodeURIComponent(account)), list('/transactions', { sender: account, order: 'newest' }, last, 1), slot ? null : get('/fees'),
+      ]);
+      [s, carried, spent] = [found, ts, fees?.spent.filter((x) => x.sender === account) ?? []];
+    },
+    render: () => [
+      h('p', { class: 'crumb' }, h('a', { href: '/senders' }, 'Senders')),
+      h('div', { class: 'head' }, h('h1', { class: 'mono' }, account), copy(account, 'the address'), standing(s), h('span', { class: 'buttons' }, can('admin') && button(s, refresh))),
+      s.reason && h('section', { class: 'card trouble', 'aria-label': 'Why it takes nothing' },
+        h('p', { class: 'lead' }, why(s.reason), s.since && [', since ', time(s.since), ' (', age(s.since), ')'], s.until && [', tried again ', until(s.until)], '.'),
+        s.detail && h('p', null, s.detail),
+        s.remedy && h('p', null, 'To do: ', s.remedy, '. ', s.command && h('span', { class: 'whole' }, h('code', null, s.command), copy(s.command, 'the command')))),
+      h('dl', { class: 'figures' },
+        figure('Balance to spend', mina(s.balance)), figure('Next nonce', s.nonce === null ? '–' : count(s.nonce)), figure('Queue it serves', queueLink(s.queue, 40)),
+        figure('Retries of what it carries', String(s.retries)), figure('Worker', s.workerUrl ?? '–')),
+      h('div', { class: 'columns' },
+        h('section', { class: 'card' }, h('h2', null, 'Its last ', String(last)), rows(carried)),
+        !slot && h('div', { class: 'first' },
+          h('section', { class: 'card', key: 'fund' }, h('h2', null, 'Its address, to fund it'), qr(account), h('p', { class: 'mono address' }, account)),
+          h('section', { class: 'card', key: 'spent' }, h('h2', null, 'Fees of its attempts, by day (UTC)'), table(['Day', '#Fees'], spent.map((x) => [x.day, x.day, mina(x.fee)]), 'Nothing in the last seven days.')))),
+      raw(s),
+    ],
+  };
+}
+
+const figure = (name, value) => h('div', null, h('dt', null, name), h('dd', null, value));
+
+function standing(s) {
+  return [chip(s.available || s.state !== 'FREE' ? s.state : 'OUT'), s.retries > 0 && h('small', { class: 'muted' }, ' ', plural(s.retries, 'retry', 'retries'))];
+}
+
+function rows({ items, nextCursor }) {
+  return [
+    table(['Transaction', 'State', 'Queue', '#Received'], items.map((t) => [t.uid, txnLink(t.uid, 24), chip(t.state), queueLink(t.queue, 20), time(t.receivedAt)]), 'It has carried nothing.'),
+    nextCursor && items.length < last && h('p', { class: 'muted' }, 'Looked through the newest 10\u202f000.'),
+  ];
+}
+
+const drawn = new Map(); // a code is worked out once for each address
+
+/** An address as a code that the camera of a phone reads: dark on light, whatever the theme. */
+function qr(account) {
+  if (!drawn.has(account)) {
+    const code = generate(account), quiet = 4;
+    let path = '';
+    for (let y = 0; y < code.size; y++) for (let x = 0; x < code.size; x++) if (code.get(x, y)) path += `M${x + quiet} ${y + quiet}h1v1h-1z`;
+    drawn.set(account, [code.size + 2 * quiet, path]);
+  }
+  const [size, path] = drawn.get(account);
+  return svg('svg', { class: 'qr', viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': 'QR code of the address', 'shape-rendering': 'crispEdges' },
+    svg('path', { d: `M0 0h${size}v${size}h-${size}z`, fill: '#fff' }), svg('path', { d: path, fill: '#000' }));
 }
 
 function worker(s) {
@@ -38,7 +105,7 @@ function button(s, refresh) {
   if (s.reason === 'OUTCOME_UNKNOWN') return null; // which resuming does not end
   if (s.reason && s.reason !== 'NO_PROCESS') { // which is no matter of the sender
     return h('button', {
-      type: 'button', 'aria-label': `Resume ${name}`, onclick: async () => {
+      type: 'button', key: 'resume', 'aria-label': `Resume ${name}`, onclick: async () => {
         if (s.reason === 'STOPPED_NONCE' && await ask({
           title: `Resume ${name}?`, text: `${s.detail ? s.detail + '. ' : ''}Its next nonce is forgotten, and taken from the chain. See first what has used the account: it must not go on.`, action: 'Resume',
         }) === null) return;
@@ -48,7 +115,7 @@ function button(s, refresh) {
     }, 'Resume');
   }
   return h('button', {
-    type: 'button', 'aria-label': `Drain ${name}`, onclick: async () => {
+    type: 'button', key: 'drain', 'aria-label': `Drain ${name}`, onclick: async () => {
       const yes = await ask({ title: `Drain ${name}?`, text: 'It finishes its transaction, retries included, and takes no new one until it is resumed.', action: 'Drain' });
       if (yes !== null) await act('sender ' + s.accountId, async () => { await post(path + '/drain'); await refresh(); }, `${name} is drained.`);
     },

@@ -1,10 +1,11 @@
 // One transaction: where it stands, what was tried, and what can be done.
 
-import { can, Exact, get, post } from '../api.js';
-import { act, ask } from '../actions.js';
+import { can, get, post } from '../api.js';
+import { act, ask, copy } from '../actions.js';
 import { h } from '../dom.js';
-import { age, brief, chip, count, hash, mark, mina, queueLink, time, until } from '../format.js';
+import { age, brief, chip, count, hash, mark, mina, queueLink, senderLink, span, time, until } from '../format.js';
 import { callback } from '../held.js';
+import { pretty, raw } from '../raw.js';
 import { action, estimated, meaning, outcome } from '../words.js';
 
 export const title = ([uid]) => uid;
@@ -21,7 +22,7 @@ export function open({ args: [uid], refresh }) {
     },
     render: () => [
       h('p', { class: 'crumb' }, h('a', { href: '/transactions' }, 'Transactions')),
-      h('div', { class: 'head' }, h('h1', { class: 'mono' }, uid), chip(t.state), h('span', { class: 'buttons' }, buttons(t, path, change))),
+      h('div', { class: 'head' }, h('h1', { class: 'mono' }, uid), chip(t.state), copy(uid, 'the uid'), h('span', { class: 'buttons' }, buttons(t, path, change))),
       h('section', { class: 'card explain', 'aria-label': 'Where it stands' },
         h('p', { class: 'lead' }, said.summary),
         h('p', { class: 'muted' }, [
@@ -32,13 +33,17 @@ export function open({ args: [uid], refresh }) {
         t.reopened && h('p', null, 'Its block left the chain once; it was taken up again.'),
         t.error && trouble(t.error)),
       h('div', { class: 'columns' },
-        h('section', { class: 'card' }, h('h2', null, 'Attempts'), timeline(t, said)),
+        h('section', { class: 'card' }, h('h2', null, 'Attempts'), took(t), timeline(t, said)),
         h('div', null,
           h('section', { class: 'card' }, h('h2', null, 'About it'), about(t)),
-          h('section', { class: 'card' }, h('h2', null, 'Its data'), h('pre', { tabindex: '0', 'aria-label': 'Data' }, pretty(t.data))))),
+          t.posted && data('What was posted', t.posted),
+          data(t.posted ? 'What its worker gave back' : 'What was posted', t.data))),
+      raw(t),
     ],
   };
 }
+
+const data = (name, doc) => h('section', { class: 'card', key: name }, h('h2', null, name, ' ', copy(pretty(doc), name.toLowerCase())), h('pre', { tabindex: '0', 'aria-label': name }, pretty(doc)));
 
 const lower = (words) => words.charAt(0).toLowerCase() + words.slice(1);
 
@@ -49,7 +54,8 @@ function buttons(t, path, change) {
   const unknown = t.attempts.findLast((a) => a.outcome === 'unknown');
   return [
     can('admin') && (t.state === 'FAILED' || t.state === 'UNRESOLVED') && h('button', {
-      type: 'button', class: 'primary', id: 'retry', key: 'retry', onclick: () => change('retry', () => post(path + '/retry'), 'It waits again, at its old place.'),
+      type: 'button', class: 'primary', id: 'retry', key: 'retry', onclick: () => change('retry', async () => { await post(path + '/retry'); return get('/queues/' + encodeURIComponent(t.queue)); },
+        (q) => (q.paused ? `It waits again, at its old place. Its queue is paused: resume ${t.queue}, too.` : 'It waits again, at its old place.')),
     }, 'Retry'),
     can('admin') && unknown && h('button', { type: 'button', id: 'resolve', key: 'resolve', onclick: () => resolve(unknown, path, change) }, 'Resolve'),
     can('submit') && !final(t) && !t.cancelRequested && h('button', {
@@ -76,6 +82,15 @@ function trouble(e) {
     e.exception && h('details', null, h('summary', null, 'The exception'), h('pre', null, e.exception))));
 }
 
+/** What its steps took, as far as they are over. */
+function took(t) {
+  const begun = t.attempts[0]?.startedAt, last = t.attempts.at(-1)?.startedAt;
+  const sent = t.submittedAt >= last ? t.submittedAt : null; // else it was an earlier attempt that was sent first
+  const steps = [['Waited', t.receivedAt, begun], t.attempts.length > 1 ? ['Earlier tries', begun, last] : [], ['Proved and signed', last, sent], ['In a pool, until its block', t.submittedAt, t.state === 'DONE' ? t.doneAt : null], ['Watched, until final', t.doneAt, t.finalAt]]
+    .filter(([, from, to]) => from && to);
+  return steps.length > 0 && h('dl', { class: 'figures', key: 'took' }, steps.map(([name, from, to]) => h('div', null, h('dt', null, name), h('dd', null, span(Date.parse(to) - Date.parse(from))))));
+}
+
 function timeline(t, said) {
   const seen = new Map(said.attempts.map((a) => [a.number, a]));
   const attempts = t.attempts.map((a) => attempt(a, seen.get(a.number))).reverse();
@@ -95,7 +110,7 @@ function attempt(a, seen) {
     h('p', null, h('strong', null, 'Attempt ', String(a.number)), ' ', text, seen?.open && h('span', { class: 'tag' }, 'may still land')),
     h('dl', { class: 'pairs' },
       row('Hash', hash(a.hash)), row('Fee', mina(a.fee)),
-      row('Estimate', a.estimate && [mina(a.estimate.fee), ': ', estimated(a.estimate.why)]), row('Weight', a.weight), row('Nonce', String(a.nonce ?? '–')), row('Sender', brief(a.sender, 18)),
+      row('Estimate', a.estimate && [mina(a.estimate.fee), ': ', estimated(a.estimate.why)]), row('Weight', a.weight), row('Nonce', String(a.nonce ?? '–')), row('Sender', senderLink(a.sender, 18)),
       row('Block', a.blockHeight && [count(a.blockHeight), a.confirmations > 0 && ` · ${a.confirmations} deep`]), row('Valid until', a.validUntil && `slot ${count(a.validUntil)}`),
       row('From', [time(a.startedAt), a.endedAt && [' to ', time(a.endedAt)]]),
       seen && seen.open && row('Seen', seen.detail)),
@@ -106,7 +121,7 @@ function about(t) {
   const row = (name, value) => h('div', null, h('dt', null, name), h('dd', null, value));
   return h('dl', { class: 'pairs' },
     row('Queue', queueLink(t.queue, 40)), row('Type', t.type), row('Sequence', count(t.sequence)), row('Retries', String(t.retries)),
-    row('Sender', brief(t.sender, 24)), row('Hash', hash(t.hash, 24)), row('Received', time(t.receivedAt)), t.notBefore && row('Not before', time(t.notBefore)),
+    row('Sender', senderLink(t.sender, 24)), row('Hash', hash(t.hash, 24)), row('Received', time(t.receivedAt)), t.notBefore && row('Not before', time(t.notBefore)),
     t.expiresAt && row('Deadline', time(t.expiresAt)), t.maxFee && row('At most', mina(t.maxFee)), row('Submitted', time(t.submittedAt)),
     t.retriedAt && row('Last retried', time(t.retriedAt)), row('Ended', time(t.doneAt)), t.done && row('Result', result(t.done)),
     t.callback && row('Callback', callback(t.callback, pretty)));
@@ -115,15 +130,5 @@ function about(t) {
 /** Its block, or what its worker answered when it finished without one. */
 function result(done) {
   if (!done.blockHeight) return h('code', null, pretty(done));
-  return ['block ', count(done.blockHeight), ' ', h('code', null, brief(done.stateHash, 18))];
-}
-
-/** JSON with its numbers as they were posted. */
-function pretty(v, indent = '') {
-  if (v instanceof Exact) return v.text;
-  if (v === null || typeof v !== 'object') return JSON.stringify(v);
-  const [open, close] = Array.isArray(v) ? '[]' : '{}';
-  const deeper = indent + '  ';
-  const parts = Array.isArray(v) ? v.map((x) => pretty(x, deeper)) : Object.entries(v).map(([k, x]) => `${JSON.stringify(k)}: ${pretty(x, deeper)}`);
-  return parts.length === 0 ? open + close : `${open}\n${deeper}${parts.join(',\n' + deeper)}\n${indent}${close}`;
+  return ['block ', count(done.blockHeight), ' ', h('span', { class: 'whole' }, h('code', null, brief(done.stateHash, 18)), copy(done.stateHash, 'state hash'))];
 }

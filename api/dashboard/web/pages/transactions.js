@@ -1,8 +1,9 @@
 // Transactions by what they are, and those that failed by why.
 
-import { list } from '../api.js';
+import { act, ask, failed, tell } from '../actions.js';
+import { can, get, list, post } from '../api.js';
 import { h } from '../dom.js';
-import { age, brief, chip, count, plural, queueLink, time, txnLink, word } from '../format.js';
+import { age, chip, count, plural, queueLink, senderLink, time, txnLink, word } from '../format.js';
 import { table } from '../table.js';
 import { meaning } from '../words.js';
 
@@ -17,7 +18,9 @@ const grouped = 1000; // of the failed ones, how many are read to group them
 
 const look = 10_000; // how many a request looks through at most
 
-export function open({ state, go }) {
+const fields = ['state', 'queue', 'type', 'sender', 'hash'];
+
+export function open({ state, go, refresh }) {
   let items = null, cursor = null, length = page, asked = '', params, pages = 0;
   let further = false, since = null; // who has looked further keeps what was found, as it was then
   const wish = () => new URLSearchParams(location.search);
@@ -45,7 +48,7 @@ export function open({ state, go }) {
       further = false;
       if (since && asked === askedBy(q)) return;
       const wanted = { order: 'newest', ...times(q) };
-      for (const name of ['state', 'queue', 'type', 'sender']) wanted[name] = q.get(name);
+      for (const name of fields) wanted[name] = q.get(name);
       const found = await list('/transactions', wanted, ended ? Math.max(grouped, length) : length, 1);
       [items, cursor, asked, params, pages, since] = [found.items, found.nextCursor, askedBy(q), wanted, found.pages, null];
     },
@@ -68,6 +71,7 @@ export function open({ state, go }) {
         h('div', { class: 'head' }, h('h1', null, 'Transactions')),
         tabs(q, state.overview?.counts),
         filters(q, choose, go),
+        can('admin') && bulk(q, refresh),
         ended && groups(items, cursor, q),
         h('section', { class: 'card' },
           asked === askedBy(q) || items.length > 0 ? rows(shown.slice(0, length), ended, cursor) : h('p', { class: 'muted' }, 'Reading…'),
@@ -92,6 +96,7 @@ function askedBy(q) {
 
 function tabs(q, counts) {
   const now = q.get('state') ?? '';
+  const all = ![...q.keys()].some((name) => name !== 'state' && name !== 'error'); // which is what is counted
   const href = (state) => {
     const to = new URLSearchParams(q);
     to.delete('error');
@@ -101,7 +106,7 @@ function tabs(q, counts) {
   };
   return h('nav', { class: 'tabs', 'aria-label': 'By state' },
     h('a', { href: href(''), 'aria-current': now === '' && 'page' }, 'All'),
-    states.map((s) => h('a', { href: href(s), 'aria-current': now === s && 'page', class: 's-' + s }, word(s), counts?.[s] > 0 && h('span', { class: 'badge' }, count(counts[s])))));
+    states.map((s) => h('a', { href: href(s), 'aria-current': now === s && 'page', class: 's-' + s }, word(s), all && counts?.[s] > 0 && h('span', { class: 'badge', title: 'of all queues' }, count(counts[s])))));
 }
 
 function filters(q, choose, go) {
@@ -114,11 +119,11 @@ function filters(q, choose, go) {
   const find = (e) => {
     e.preventDefault();
     const uid = e.target.elements.uid.value.trim();
-    if (uid) go('/transactions/' + encodeURIComponent(uid));
+    if (uid) go(hashes.test(uid) ? '/transactions?hash=' + uid : '/transactions/' + encodeURIComponent(uid));
   };
   return h('form', { class: 'filters', role: 'search', onsubmit: find },
-    h('label', null, 'Go to uid', h('input', { type: 'search', name: 'uid', size: 18, autocomplete: 'off', spellcheck: 'false' })),
-    field('queue', 'Queue', 18), field('type', 'Type', 20), field('sender', 'Sender', 18),
+    h('label', null, 'Go to uid or hash', h('input', { type: 'search', name: 'uid', size: 18, autocomplete: 'off', spellcheck: 'false' })),
+    q.get('hash') && field('hash', 'Hash', 18), field('queue', 'Queue', 18), field('type', 'Type', 20), field('sender', 'Sender', 18),
     h('label', null, 'Received', h('select', { name: 'time', onchange: (e) => choose('time', e.target.value) }, spans.map(([v, name]) => h('option', { value: v, selected: v === time }, name)))),
     time === 'between' && [moment('from', 'From'), moment('to', 'To')],
     h('button', { type: 'submit' }, 'Find'));
@@ -138,7 +143,61 @@ function times(q) {
   return { since: new Date(Math.floor(from / minute) * minute).toISOString() };
 }
 
-const code = (t) => t.error?.code ?? 'without an error';
+const hashes = /^(5J[1-9A-HJ-NP-Za-km-z]{40,60}|[0-9a-f]{128})$/; // of Mina; the id of a batch is found as one, too
+
+/** What may be done to all that the filter chooses, once it chooses something. */
+const commands = [
+  ['Retry', 'retry', ['FAILED', 'UNRESOLVED', ''], 'Each gets fresh retries, at its old place in its queue.'],
+  ['Cancel', 'cancel', ['WAITING', 'DISPATCHING', 'REVISION', 'RETRY', ''], 'What waits ends at once. Where an attempt may still land, no further one is made.'],
+  ['Delete', 'delete', ['FAILED', 'UNRESOLVED', 'DONE', ''], 'They are forgotten, and nothing brings them back.'],
+];
+
+function bulk(q, refresh) {
+  const filter = {};
+  for (const name of ['state', 'queue', 'type', 'sender', 'error']) if (q.get(name)) filter[name] = q.get(name);
+  for (const [name, at] of Object.entries(times(q))) if (at) filter[name] = at;
+  if (Object.keys(filter).length === 0 || q.get('hash') || filter.error === nameless) return null;
+  const fitting = commands.filter(([, , states]) => states.includes(filter.state ?? ''));
+  return h('div', { class: 'buttons', key: 'bulk', role: 'group', 'aria-label': 'All that the filter chooses' },
+    fitting.map(([name, command, , text]) => h('button', { type: 'button', key: command, class: command === 'retry' ? null : 'danger', onclick: () => doAll(name, command, text, filter, refresh) }, `${name} all of these…`)));
+}
+
+/** Counts, asks, and does it, page by page as the service wants it. */
+async function doAll(name, command, text, filter, refresh) {
+  const steps = async (dryRun) => {
+    const sum = { matched: 0, done: 0, refused: 0, refusals: {} };
+    for (let cursor = null, first = true; first || cursor; first = false) {
+      const step = await post('/transactions/' + command, { filter, dryRun, cursor });
+      for (const key of ['matched', 'done', 'refused']) sum[key] += step[key];
+      for (const [why, n] of Object.entries(step.refusals)) sum.refusals[why] = (sum.refusals[why] ?? 0) + n;
+      cursor = step.nextCursor;
+    }
+    return sum;
+  };
+  let counted, chosen = Object.entries(filter).map(([field, value]) => `${field} ${value}`).join(', ');
+  try {
+    counted = (await steps(true)).matched;
+  } catch (problem) {
+    return failed(problem);
+  }
+  if (counted === 0) return tell(`Nothing of this can be ${past[command]} now: ${chosen}.`);
+  const yes = await ask({ title: `${name} ${plural(counted, 'transaction')}?`, text: `Those with ${chosen}. ${text}`, action: `${name} ${count(counted)}`, danger: command !== 'retry' });
+  if (yes === null) return;
+  await act(command + ' all', async () => {
+    const sum = await steps(false);
+    await refresh();
+    const queue = command === 'retry' && filter.queue && await get('/queues/' + encodeURIComponent(filter.queue)).catch(() => null);
+    return { ...sum, paused: queue && queue.paused };
+  }, (sum) => [
+    `${plural(sum.done, 'transaction')} ${past[command]}`, ...Object.entries(sum.refusals).map(([why, n]) => `${count(n)} refused with ${why}`),
+  ].join(', ') + '.' + (sum.paused ? ` Their queue is paused: resume ${filter.queue}, too.` : ''));
+}
+
+const past = { retry: 'retried', cancel: 'cancelled', delete: 'deleted' };
+
+const nameless = 'without an error';
+
+const code = (t) => t.error?.code ?? nameless;
 
 function groups(items, cursor, q) {
   const by = new Map();
@@ -160,7 +219,7 @@ function groups(items, cursor, q) {
 function rows(ts, ended, cursor) {
   return table(['Transaction', 'State', 'Queue', 'Type', ended ? '*Error' : 'Sender', '#Retries', '#Received', '#Age'], ts.map((t) => [
     t.uid, txnLink(t.uid), chip(t.state), queueLink(t.queue, 24), h('small', null, t.type),
-    ended ? [h('code', null, code(t)), ' ', h('small', { class: 'muted' }, meaning(t.error) || t.error?.message)] : brief(t.sender, 14),
+    ended ? [h('code', null, code(t)), ' ', h('small', { class: 'muted' }, meaning(t.error) || t.error?.message)] : senderLink(t.sender, 14),
     String(t.retries), time(t.receivedAt), age(t.receivedAt),
   ]), cursor ? 'None of those is like this.' : 'No transaction is like this.');
 }

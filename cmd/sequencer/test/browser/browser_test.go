@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -29,7 +30,7 @@ func TestBrowser(t *testing.T) {
 		name string
 		run  func(*testing.T, browser, *stage)
 	}{
-		{"pictures", takePictures}, {"login", lookLogin}, {"tenant", lookTenant}, {"failed", lookFailed}, {"rare", lookRare}, {"queue", lookQueue}, {"queues", lookQueues}, {"sender", lookSender}, {"swap", lookSwap}, {"odd", lookOdd}, {"webhook", lookWebhook}, {"phone", lookPhone},
+		{"pictures", takePictures}, {"login", lookLogin}, {"tenant", lookTenant}, {"failed", lookFailed}, {"rare", lookRare}, {"queue", lookQueue}, {"queues", lookQueues}, {"sender", lookSender}, {"account", lookAccount}, {"limited", lookLimited}, {"bulk", lookBulk}, {"hash", lookHash}, {"nowhere", lookNowhere}, {"swap", lookSwap}, {"odd", lookOdd}, {"webhook", lookWebhook}, {"phone", lookPhone},
 		{"keyboard", lookKeyboard}, {"redis", loseRedis}, {"server", loseServer},
 		{"ledgers", lookLedgers}, // the last: it adds slots to the senders
 	} {
@@ -86,6 +87,13 @@ func TestBrowserDemo(t *testing.T) {
 	p.see("plan-autumn")
 	p.visit("/transactions/commit")
 	p.see("It took effect in block")
+	for _, path := range []string{"/", "/queues", "/queues/plan-autumn", "/transactions", "/transactions?state=FAILED", "/transactions/commit", "/senders", "/fees", "/webhooks", "/nowhere"} {
+		p.visit(path)
+		p.until("document.querySelector('main h1')")
+		p.accessible(path)
+	}
+	p.visit("/")
+	p.until("document.querySelectorAll('.feed li').length > 5") // what has just happened is there after a reload
 	p.healthy()
 	stop()
 	if code := <-ended; code != command.ExitOK {
@@ -105,7 +113,7 @@ func lookLogin(t *testing.T, b browser, s *stage) {
 	p.until("location.pathname === '/queues' && location.search === '?sort=turn'") // where it was going
 	p.see("mine")
 	p.see("eye · read")
-	if buttons := told[[]string](p, "[...document.querySelectorAll('main button')].map((e) => e.textContent)"); len(buttons) > 0 {
+	if buttons := told[[]string](p, "[...document.querySelectorAll('main button:not(.copy)')].map((e) => e.textContent)"); len(buttons) > 0 {
 		t.Errorf("a reader is offered %q", buttons)
 	}
 	p.until(`(window.answer ??= fetch('/api/v1/queues/mine/pause', { method: 'POST' }).then((r) => { window.denied = r.status === 403; }), window.denied)`)
@@ -167,6 +175,10 @@ func lookFailed(t *testing.T, b browser, s *stage) {
 	p.until("document.querySelector('h1 + .chip').textContent === 'Done'")
 	p.until("document.querySelector('.timeline a').href.startsWith('https://explorer.example/tx/5J')")
 	p.see("It took effect in block")
+	p.see("What its worker gave back")
+	p.see("zkApp")
+	p.see("12345678901234567890123,") // what was posted stays
+	p.picture("done", "wide-light")
 	p.click("Transactions")
 	p.see("hay-9998")
 	p.enter("input[name=queue]", "stack-42\r")
@@ -272,13 +284,15 @@ func lookSender(t *testing.T, b browser, s *stage) {
 	p.see("It finishes its transaction")
 	p.click("Drain")
 	p.see("Drained: it takes no new work")
+	p.accessible("a drained sender")
 	var sender struct{ Reason string }
 	s.read("/senders/"+s.senders[0], &sender)
 	if sender.Reason != "DRAINING" {
 		t.Errorf("the sender is out of use for %q", sender.Reason)
 	}
 	p.click("Overview")
-	p.see("Drained: it takes no new work")
+	p.see("Sender " + s.senders[0] + " is out of use since ")
+	p.see("sequencer sender resume " + s.senders[0])
 	p.click("Senders")
 	p.see("Drained")
 	offered := func() bool {
@@ -302,6 +316,148 @@ func lookSender(t *testing.T, b browser, s *stage) {
 	p.click("Resume " + s.senders[0][:10])
 	p.see("stays out of use. A person must say")
 	p.unsee("Drained")
+	p.healthy()
+}
+
+// lookAccount sees all of one sender: its address, for a phone too, and what it did.
+func lookAccount(t *testing.T, b browser, s *stage) {
+	account := s.senders[1]
+	p := b.open(t, s.base())
+	p.visit("/senders")
+	p.logIn(stageAdmin)
+	p.click(account[:10])
+	p.until("document.querySelector('h1').textContent === " + quoted(account))
+	p.until("document.querySelectorAll('tbody tr').length >= 20")
+	p.see("Fees of its attempts, by day")
+	p.picture("sender", "wide-light")
+	p.accessible("a sender")
+	if read := p.scan("svg.qr path:last-child"); read != account {
+		t.Errorf("a phone reads %q of the code of %s", read, account)
+	}
+	p.until("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+	for name, want := range map[string]string{"Copy the address": account, "Copy the JSON": `"accountId": "` + account} {
+		p.click(name)
+		p.until("window.copied?.includes(" + quoted(want) + ")")
+	}
+	p.click("Copy uid ")
+	p.until("/^(hay|needle)/.test(window.copied)")
+	s.call(http.MethodPost, "/senders/"+account+"/drain", nil)
+	p.see("To do: resume it when it is to go on. sequencer sender resume " + account)
+	p.click("Resume " + account[:10])
+	p.see("is back in use")
+	p.unsee("To do: ")
+	p.look(360, 740, "dark")
+	p.until("document.documentElement.scrollWidth <= 360")
+	p.picture("sender", "phone-dark")
+	p.accessible("a sender on a phone")
+	p.healthy()
+}
+
+// lookLimited sees a queue that a limit has paused stay on the overview until somebody resumes it.
+func lookLimited(t *testing.T, b browser, s *stage) {
+	uids := []string{"shop~doomed-1", "shop~doomed-2", "shop~doomed-3"}
+	for _, uid := range uids {
+		s.let(uid, &devworker.Fault{Kind: devworker.Error, Code: "500", Message: "there is no such shop", Times: -1})
+	}
+	for i := range uids { // of another poster than all that waits: it has every other turn
+		s.callAs(stageTenant, http.MethodPost, "/transactions", fmt.Appendf(nil, `{"uid":"doomed-%d","queue":"shop-doomed","type":"CLAIM","data":{}}`, i+1))
+	}
+	p := b.open(t, s.base())
+	p.visit("/")
+	p.logIn(stageAdmin)
+	p.see("Queue shop-doomed is paused since ")
+	p.see("sequencer queue resume shop-doomed")
+	p.picture("limited", "wide-light")
+	p.accessible("an overview with something to do")
+	p.visit("/transactions/" + uids[0])
+	for _, uid := range uids {
+		s.let(uid, nil)
+	}
+	p.click("Retry")
+	p.see("Its queue is paused: resume shop-doomed, too.")
+	p.visit("/")
+	p.see("Queue shop-doomed is paused since ")
+	p.click("Resume shop-doomed")
+	p.click("Resume")
+	p.see("shop-doomed is resumed")
+	p.unsee("Queue shop-doomed is paused since ")
+	p.healthy()
+}
+
+// lookBulk has all that a filter chooses counted, cancelled and deleted.
+func lookBulk(t *testing.T, b browser, s *stage) {
+	s.call(http.MethodPost, "/queues/stack-20/pause", nil)
+	s.rested("stack-20")
+	count := func(command string) (n int) {
+		var counted struct{ Matched int }
+		if err := json.Unmarshal(s.call(http.MethodPost, "/transactions/"+command, []byte(`{"filter":{"queue":"stack-20"},"dryRun":true}`)), &counted); err != nil {
+			t.Fatal(err)
+		}
+		return counted.Matched
+	}
+	waiting := count("cancel")
+	p := b.open(t, s.base())
+	p.visit("/transactions")
+	p.logIn(stageAdmin)
+	p.see("hay-9998")
+	if told[bool](p, "document.body.innerText.includes('all of these')") {
+		t.Error("something is offered to be done to all there are")
+	}
+	p.visit("/transactions?queue=stack-20&state=WAITING")
+	p.click("Cancel all of these")
+	p.see(fmt.Sprintf("Cancel %d transactions?", waiting))
+	p.picture("bulk", "wide-light")
+	p.accessible("a question")
+	p.click("Not now")
+	if n := count("cancel"); n != waiting {
+		t.Errorf("%d of %d can be cancelled after a no", n, waiting)
+	}
+	p.click("Cancel all of these")
+	p.click(fmt.Sprintf("Cancel %d", waiting))
+	p.see(fmt.Sprintf("%d transactions cancelled.", waiting))
+	p.see("No transaction is like this")
+	p.visit("/transactions?queue=stack-20&state=FAILED&error=CANCELLED")
+	p.click("Retry all of these")
+	p.click(fmt.Sprintf("Retry %d", waiting))
+	p.see(fmt.Sprintf("%d transactions retried. Their queue is paused: resume stack-20, too.", waiting))
+	s.call(http.MethodPost, "/transactions/cancel", []byte(`{"filter":{"queue":"stack-20"}}`))
+	p.visit("/transactions?queue=stack-20&state=FAILED")
+	p.click("Delete all of these")
+	p.click(fmt.Sprintf("Delete %d", waiting))
+	p.see(fmt.Sprintf("%d transactions deleted.", waiting))
+	var left struct{ Items []struct{ UID string } }
+	if s.read("/transactions?queue=stack-20&state=FAILED", &left); len(left.Items) > 0 {
+		t.Errorf("there still is %v", left.Items)
+	}
+	p.healthy()
+}
+
+// lookHash finds a transaction by the hash that somebody has seen in an explorer.
+func lookHash(t *testing.T, b browser, s *stage) {
+	var done struct{ Items []struct{ UID, Hash string } }
+	s.read("/transactions?state=DONE&limit=1", &done)
+	p := b.open(t, s.base())
+	p.visit("/transactions")
+	p.logIn(stageAdmin)
+	p.see("hay-9998")
+	p.enter("input[name=uid]", done.Items[0].Hash+"\r")
+	p.until("location.search === '?hash=" + done.Items[0].Hash + "'")
+	p.click("Show more") // it is behind the newest ten thousand
+	p.until("[...document.querySelectorAll('tbody tr')].map((r) => r.innerText.includes(" + quoted(done.Items[0].UID) + ")).join() === 'true'")
+	p.healthy()
+}
+
+// lookNowhere mistypes an address.
+func lookNowhere(t *testing.T, b browser, s *stage) {
+	p := b.open(t, s.base())
+	p.visit("/faild")
+	p.logIn(stageAdmin)
+	p.see("There is no such page")
+	p.until("(fetch('/faild', { headers: { Accept: 'text/html' } }).then((r) => { window.status_ = r.status; }), window.status_ === 404)")
+	p.visit("/failed")
+	p.until("location.pathname === '/transactions' && location.search === '?state=FAILED'")
+	p.visit("/api/v1/nothing")
+	p.see("NOT_FOUND")
 	p.healthy()
 }
 
@@ -348,13 +504,7 @@ func lookWebhook(t *testing.T, b browser, s *stage) {
 	if err == nil {
 		_, err = c.PauseQueue(t.Context(), "stack-42", "no events before they are wanted")
 	}
-	for running := "?"; running != ""; {
-		var q struct{ Running *string }
-		s.read("/queues/stack-42", &q)
-		if running = ""; q.Running != nil {
-			running = *q.Running
-		}
-	}
+	s.rested("stack-42")
 	if err == nil {
 		_, err = c.AddWebhook(t.Context(), client.NewWebhook{ID: "billing", URL: "https://127.0.0.1/hook?key=hush", Queues: []string{"stack-42"}})
 	}
@@ -365,19 +515,19 @@ func lookWebhook(t *testing.T, b browser, s *stage) {
 	p.visit("/webhooks")
 	p.logIn(stageAdmin)
 	p.see("1 endpoint")
-	p.click("Ping billing")
+	p.see("Nothing gets there: its address is not public")
+	p.click("Test billing")
 	p.see("REFUSED_ADDRESS")
 	p.click("Disable billing")
 	p.see("Disabled by a person")
 	p.click("Enable billing")
-	p.see("Well")
+	p.see("Nothing gets there")
 	if _, err := c.ResumeQueue(t.Context(), "stack-42"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.PauseQueue(t.Context(), "stack-42", "two events"); err != nil {
 		t.Fatal(err)
 	}
-	p.see("Some events are tried again")
 	p.visit("/webhooks/billing")
 	p.see("queue stack-42")
 	p.unsee("hush")
@@ -385,6 +535,40 @@ func lookWebhook(t *testing.T, b browser, s *stage) {
 	p.see("The endpoint never gets them")
 	p.click("Discard")
 	p.see("Nothing waits for another try")
+	p.click("Webhooks")
+	p.click("Add an endpoint")
+	p.enter("#field-id", "audit")
+	p.enter("#field-url", "https://hooks.example/in?key=hush")
+	p.click("Add")
+	p.see("The secret of audit")
+	p.see("whsec_")
+	p.accessible("a secret")
+	p.click("I have it")
+	p.unsee("whsec_")
+	p.see("2 endpoints")
+	p.see("Well")
+	p.click("audit")
+	p.click("Edit audit")
+	p.enter("#field-queues", "plan-* shop-1")
+	p.enter("#field-states", "DONE")
+	p.click("Save")
+	p.see("audit is changed")
+	edited, err := c.Webhook(t.Context(), "audit")
+	if err != nil || len(edited.Queues) != 2 || len(edited.States) != 1 || edited.Types != nil || edited.URL != "https://hooks.example/…" {
+		t.Errorf("the endpoint is %+v (%v)", edited, err)
+	}
+	p.picture("webhook", "wide-light")
+	p.click("Edit audit")
+	p.enter("#field-states", "!")
+	p.click("Save")
+	p.see("states must be a list of states")
+	p.click("New secret for audit")
+	p.click("Make one")
+	p.see("The new secret of audit")
+	p.click("I have it")
+	p.click("Remove audit")
+	p.click("Remove")
+	p.see("1 endpoint")
 	p.healthy()
 }
 

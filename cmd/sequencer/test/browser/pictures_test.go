@@ -25,6 +25,7 @@ func takePictures(t *testing.T, b browser, s *stage) {
 		{"failed", "/transactions?state=FAILED", "document.querySelectorAll('.groups li').length === 1"},
 		{"transaction", "/transactions/needle", "document.querySelector('.timeline .error')"},
 		{"senders", "/senders", "document.querySelectorAll('tbody tr').length === 2"},
+		{"sender", "/senders/" + s.senders[0], "document.querySelectorAll('tbody tr').length > 3"},
 		{"fees", "/fees", "document.querySelectorAll('section.card').length === 4"},
 	}
 	p.visit("/login")
@@ -46,6 +47,7 @@ func takePictures(t *testing.T, b browser, s *stage) {
 				p.until(page.shown)
 				p.until(fmt.Sprint("document.documentElement.scrollWidth <= ", size.width))
 				p.picture(page.name, size.name+"-"+scheme)
+				p.accessible(page.path + ", " + size.name + ", " + scheme)
 			}
 		}
 	}

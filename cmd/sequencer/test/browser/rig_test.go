@@ -334,13 +334,18 @@ func (s *stage) start() {
 // call makes a request with the key of an administrator.
 func (s *stage) call(method, path string, body []byte) []byte {
 	s.t.Helper()
+	return s.callAs(stageAdmin, method, path, body)
+}
+
+func (s *stage) callAs(key, method, path string, body []byte) []byte {
+	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), browserPatience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, s.base()+"/api/v1"+path, bytes.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+stageAdmin)
+	req.Header.Set("Authorization", "Bearer "+key)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		s.t.Fatal(err)
@@ -351,6 +356,18 @@ func (s *stage) call(method, path string, body []byte) []byte {
 		s.t.Fatalf("%s %s: %d %.300s (%v)", method, path, resp.StatusCode, answer, err)
 	}
 	return answer
+}
+
+// rested waits until nothing of a queue runs.
+func (s *stage) rested(queue string) {
+	s.t.Helper()
+	for running := "?"; running != ""; {
+		var q struct{ Running *string }
+		s.read("/queues/"+queue, &q)
+		if running = ""; q.Running != nil {
+			running = *q.Running
+		}
+	}
 }
 
 // post accepts transactions; data is the same for all.
