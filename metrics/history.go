@@ -24,7 +24,9 @@ type Recorder struct {
 }
 
 // NewRecorder returns one that tells a store.
-func NewRecorder(store *queues.Store, log *slog.Logger) *Recorder { return &Recorder{store: store, log: log} }
+func NewRecorder(store *queues.Store, log *slog.Logger) *Recorder {
+	return &Recorder{store: store, log: log}
+}
 
 func (r *Recorder) note(change func(*queues.Sample)) {
 	r.mu.Lock()

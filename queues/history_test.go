@@ -63,7 +63,9 @@ func TestWithin(t *testing.T) {
 	for i := range 100 {
 		x.Took(time.Duration(i+1) * time.Second)
 	}
-	for part, want := range map[float64]time.Duration{0.5: 50 * time.Second, 0.95: 95 * time.Second, 1: 100 * time.Second} {
+	for part, want := range map[float64]time.Duration{
+		0.5: 50 * time.Second, 0.95: 95 * time.Second, 1: 100 * time.Second,
+	} {
 		if got := x.Within(part); (got - want).Abs() > 20*time.Second {
 			t.Errorf("%v of a hundred are done within %v, want about %v", part, got, want)
 		}
