@@ -170,7 +170,7 @@ func TestBatchStoreFails(t *testing.T) {
 		seen[fmt.Sprint(result["status"])]++
 	}
 	// The third part would have overtaken the second.
-	if diff := cmp.Diff(map[string]int{"202": 500, "503": 700}, seen); diff != "" {
+	if diff := cmp.Diff(map[string]int{"202": 100, "503": 1100}, seen); diff != "" {
 		t.Error(diff)
 	}
 }

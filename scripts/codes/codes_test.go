@@ -61,7 +61,7 @@ func TestComplete(t *testing.T) {
 
 	lifecycle := constants(t, "sequencer/lifecycle", byName(own))
 	others := slices.Concat(constants(t, "dispatcher", byName(own)), constants(t, "mina", byName(own)))
-	stored := matches(t, `\bevent\([^\n]*'([A-Z_]+)'\)|\bresumed\('([A-Z_]+)'`, "queues/lua/*.lua", "senders/*.lua")
+	stored := matches(t, `\bevent\([^\n]*'([A-Z_]+)'(?:, [a-z]+)?\)|\bresumed\('([A-Z_]+)'`, "queues/lua/*.lua", "senders/*.lua")
 	stored = append(stored, matches(t, `Code: "([A-Z]+)"`, "sequencer/webhooks/manage.go")...)
 	has(t, "an error or an event", slices.Concat(all(failures), all(events)), lifecycle)
 	has(t, "an error", all(failures), others)

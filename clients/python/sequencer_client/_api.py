@@ -1,6 +1,6 @@
 """Types, errors and routes of the API."""
 # Made by generate.py from the service's OpenAPI document: do not edit.
-# 246a6e4bfff0dc43f859a88a23bfb38ce854a31ae975f6f0873bfd01859bcc54
+# 7bba5a3c16fdde7494c41eba31a3741b28f2fb94e286f3d63c3490e88dd50aa2
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
     "ErrorObject",
     "EstimateObject",
     "Attempt",
-    "TransactionCallback",
+    "CallbackObject",
     "Transaction",
     "SimulationFailure",
     "SimulationTouchedItem",
@@ -122,6 +122,7 @@ __all__ = [
     "Weight",
     "EstimateReason",
     "Estimate",
+    "Callback",
     "BatchResult",
     "QueuePrefix",
     "TenantKey",
@@ -206,7 +207,7 @@ class Attempt(TypedDict):
     endedAt: Time
 
 
-class TransactionCallback(TypedDict):
+class CallbackObject(TypedDict):
     """What became of telling its worker how it ended: of the callback that is due, or else of the last
     one. Null while none is.
     """
@@ -264,9 +265,7 @@ class Transaction(TypedDict):
     # Its block was orphaned, and it is being brought back.
     reopened: bool
     cancelRequested: bool
-    # What became of telling its worker how it ended: of the callback that is due, or else of the last one.
-    # Null while none is.
-    callback: Optional[TransactionCallback]
+    callback: Callback
     # Of a batch for a ledger, as Hyperledger Grid means it: the submitter has it and is doing something with
     # it, or is done with it. false while it waits for its turn or for another try, and where its ledger does
     # not know it. null of all else.
@@ -333,6 +332,8 @@ class Trial(TypedDict):
     # As posted, token for token; once it has landed, what the worker of the attempt that landed made of it,
     # if it made something.
     data: Any
+    # As posted, token for token, where data is what its worker has made of it; null where data is as posted.
+    posted: Any
     state: State
     # Of the attempt in the block; before that, of the latest.
     hash: Hash
@@ -361,6 +362,7 @@ class Trial(TypedDict):
     # Its block was orphaned, and it is being brought back.
     reopened: bool
     cancelRequested: bool
+    callback: Callback
     # Of a batch for a ledger, as Hyperledger Grid means it: the submitter has it and is doing something with
     # it, or is done with it. false while it waits for its turn or for another try, and where its ledger does
     # not know it. null of all else.
@@ -1435,6 +1437,10 @@ EstimateReason = Literal["POOL", "FLOOR", "CAP", "UNKNOWN"]
 # What a fee was estimated from; null where SEQUENCER_FEE is a number. A fee that replaces another, or that
 # follows one that expired, may be higher.
 Estimate = Optional[EstimateObject]
+
+# What became of telling its worker how it ended: of the callback that is due, or else of the last one. Null
+# while none is.
+Callback = Optional[CallbackObject]
 
 # What became of one item of a batch: a transaction or a problem.
 BatchResult = Union[BatchResult1, BatchResult2]

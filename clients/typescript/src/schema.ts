@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 246a6e4bfff0dc43f859a88a23bfb38ce854a31ae975f6f0873bfd01859bcc54
+// 7bba5a3c16fdde7494c41eba31a3741b28f2fb94e286f3d63c3490e88dd50aa2
 
 export interface paths {
     "/api/v1/fees": {
@@ -1134,20 +1134,7 @@ export interface components {
             /** @description Its block was orphaned, and it is being brought back. */
             reopened: boolean;
             cancelRequested: boolean;
-            /** @description What became of telling its worker how it ended: of the callback that is due, or else of the last one. Null while none is. */
-            callback: {
-                /** @enum {unknown} */
-                name: "on-success" | "on-failure";
-                /** @description Whether it was answered; else it is told again. */
-                told: boolean;
-                tries: number;
-                /** @description What the worker answered, without success and signed: up to 4096 bytes, null for nothing. The next callback of this transaction gets it as answered. */
-                answer: Record<string, never> | null;
-                /** @description Why it is told again, or its answer was not kept. For a key of some queues, addresses of the service's own network are hidden in it, and in the answer. */
-                error: components["schemas"]["Text"];
-                /** @description When it was last tried. */
-                at: components["schemas"]["Time"];
-            } | null;
+            callback: components["schemas"]["Callback"];
             /** @description Of a batch for a ledger, as Hyperledger Grid means it: the submitter has it and is doing something with it, or is done with it. false while it waits for its turn or for another try, and where its ledger does not know it. null of all else. */
             submitted: boolean | null;
             /** @description Of a batch: the code of why it ended without a verdict of its ledger on what it does. */
@@ -1155,6 +1142,20 @@ export interface components {
             /** @description The message that goes with submissionError. */
             submissionErrorMessage: string | null;
         };
+        /** @description What became of telling its worker how it ended: of the callback that is due, or else of the last one. Null while none is. */
+        Callback: {
+            /** @enum {unknown} */
+            name: "on-success" | "on-failure";
+            /** @description Whether it was answered; else it is told again. */
+            told: boolean;
+            tries: number;
+            /** @description What the worker answered, without success and signed: up to 4096 bytes, null for nothing. The next callback of this transaction gets it as answered. */
+            answer: Record<string, never> | null;
+            /** @description Why it is told again, or its answer was not kept. For a key of some queues, addresses of the service's own network are hidden in it, and in the answer. */
+            error: components["schemas"]["Text"];
+            /** @description When it was last tried. */
+            at: components["schemas"]["Time"];
+        } | null;
         /**
          * @description What posting a transaction would answer, and what the transaction would do.
          * @example {
@@ -1186,6 +1187,7 @@ export interface components {
          *       "data": {
          *         "planUid": "p1"
          *       },
+         *       "posted": null,
          *       "state": "WAITING",
          *       "hash": null,
          *       "retries": 0,
@@ -1203,6 +1205,7 @@ export interface components {
          *       "finalAt": null,
          *       "reopened": false,
          *       "cancelRequested": false,
+         *       "callback": null,
          *       "submitted": null,
          *       "submissionError": null,
          *       "submissionErrorMessage": null
@@ -1224,6 +1227,8 @@ export interface components {
             type: components["schemas"]["TypeName"];
             /** @description As posted, token for token; once it has landed, what the worker of the attempt that landed made of it, if it made something. */
             data: unknown;
+            /** @description As posted, token for token, where data is what its worker has made of it; null where data is as posted. */
+            posted: unknown;
             state: components["schemas"]["State"];
             /** @description Of the attempt in the block; before that, of the latest. */
             hash: components["schemas"]["Hash"];
@@ -1254,6 +1259,7 @@ export interface components {
             /** @description Its block was orphaned, and it is being brought back. */
             reopened: boolean;
             cancelRequested: boolean;
+            callback: components["schemas"]["Callback"];
             /** @description Of a batch for a ledger, as Hyperledger Grid means it: the submitter has it and is doing something with it, or is done with it. false while it waits for its turn or for another try, and where its ledger does not know it. null of all else. */
             submitted: boolean | null;
             /** @description Of a batch: the code of why it ended without a verdict of its ledger on what it does. */
@@ -1917,6 +1923,8 @@ export interface components {
          *           "sender": null,
          *           "from": null,
          *           "to": "WAITING",
+         *           "queueFrom": "FREE",
+         *           "queueTo": "FREE",
          *           "attempt": null,
          *           "code": null,
          *           "actor": null
