@@ -185,7 +185,7 @@ func TestSenders(t *testing.T) {
 	r := add(`{"accountId":"B62x","workerUrl":"http://worker:3000/a"}`).want(201)
 	want := map[string]any{
 		"accountId": "B62x", "workerUrl": "http://worker:3000/a", "state": "FREE", "queue": nil, "retries": json.Number("0"),
-		"nonce": nil, "balance": nil, "available": true, "reason": nil, "detail": nil, "until": nil,
+		"nonce": nil, "balance": nil, "available": true, "reason": nil, "detail": nil, "until": nil, "claim": nil,
 	}
 	if diff := cmp.Diff(want, r.read()); diff != "" {
 		t.Error(diff)

@@ -86,7 +86,8 @@ import (
 //	                       oldest hold what was there before they were kept
 //	recovery       hash    of a reconciliation under way: run, since, lost; by, till: whose turn it
 //	                       is; passed: who gave it on; back:<process>: has written back
-//	n:seq n:claim  counters
+//	n:seq          counter
+//	n:claim        the last number of a claim: microseconds since 1970, or one more than the one before
 //	ping           string  that Redis takes writes
 //	turn:<name>    string  one process does what has the name, for as long as this lasts
 //	rate:<key>     string  microseconds up to which the name of an API key has used its rate up; NAME:posts: of posts

@@ -192,10 +192,19 @@ local function look(t)
   call('PUBLISH', P .. 'wake', t.uid)
 end
 
+-- token is the next of a process's claims. Its number is above all that were given before, and tells
+-- since when it has it: it is the microseconds since 1970, or the next one.
+local claims
+local function token(process)
+  claims = math.max((claims or tonumber(call('GET', P .. 'n:claim') or '0')) + 1, micros)
+  strings['n:claim'] = string.format('%.0f', claims)
+  return process .. ':' .. strings['n:claim']
+end
+
 -- claim gives a transaction to a process, to be looked at now. A process that is not
 -- known any more has its claims taken over, unless its heartbeat comes.
 local function claim(t, process)
-  t.claim = process .. ':' .. call('INCR', P .. 'n:claim')
+  t.claim = token(process)
   put('own:' .. process, now, t.uid)
   call('ZADD', P .. 'procs', 'NX', now, process)
 end

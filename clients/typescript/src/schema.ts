@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 8e66beb4a050833e487ffae9e5c5485161921a628f4990affedef12be34f2067
+// 6624e1e11c68e4728066c0614f4fd966f3afad5dc5a3b5e277026b939dfb944e
 
 export interface paths {
     "/api/v1/fees": {
@@ -1044,6 +1044,7 @@ export interface components {
          *       "reopened": false,
          *       "cancelRequested": false,
          *       "callback": null,
+         *       "claim": null,
          *       "submitted": null,
          *       "submissionError": null,
          *       "submissionErrorMessage": null
@@ -1101,6 +1102,8 @@ export interface components {
                 /** @description When it was last tried. */
                 at: components["schemas"]["Time"];
             } | null;
+            /** @description The process that drives it. Null while none does, and expires is null in a webhook. */
+            claim: components["schemas"]["Claim"];
             /** @description Of a batch for a ledger, as Hyperledger Grid means it: the submitter has it and is doing something with it, or is done with it. false while it waits for its turn or for another try, and where its ledger does not know it. null of all else. */
             submitted: boolean | null;
             /** @description Of a batch: the code of why it ended without a verdict of its ledger on what it does. */
@@ -1108,6 +1111,13 @@ export interface components {
             /** @description The message that goes with submissionError. */
             submissionErrorMessage: string | null;
         };
+        Claim: {
+            /** @description Its incarnation: another one after each start. GET /readyz and the log of a process name its own. */
+            process: string;
+            since: components["schemas"]["Time"];
+            /** @description When another process takes over, unless it is renewed, as it is while the process lives. */
+            expires: components["schemas"]["Time"];
+        } | null;
         /** @description A batch for a ledger, in Hyperledger Grid's words. */
         LedgerBatch: {
             uid: components["schemas"]["Uid"];
@@ -1420,7 +1430,8 @@ export interface components {
          *       "available": true,
          *       "reason": null,
          *       "detail": null,
-         *       "until": null
+         *       "until": null,
+         *       "claim": null
          *     }
          */
         Sender: {
@@ -1443,6 +1454,8 @@ export interface components {
             reason: "OUTCOME_UNKNOWN" | "STOPPED_NONCE" | "WRONG_NETWORK" | "WRONG_ACCOUNT" | "LOW_BALANCE" | "DRAINING" | "RESTED" | "NO_PROCESS" | null;
             detail: components["schemas"]["Text"];
             until: components["schemas"]["Time"];
+            /** @description The process that drives what it carries. Null while it is free. */
+            claim: components["schemas"]["Claim"];
         };
         SenderPage: {
             items: components["schemas"]["Sender"][];

@@ -4,6 +4,7 @@ import { can, list, post } from '../api.js';
 import { act, ask } from '../actions.js';
 import { h } from '../dom.js';
 import { brief, chip, count, mark, mina, plural, queueLink, until } from '../format.js';
+import { claim } from '../held.js';
 import { table } from '../table.js';
 import { why } from '../words.js';
 
@@ -29,7 +30,7 @@ function worker(s) {
   const health = s.available
     ? h('span', { class: 'health s-DONE' }, mark('DONE'), ' In use')
     : h('span', { class: 'health s-RETRY' }, mark('OUT'), ' ', why(s.reason), s.until && [', tried again ', until(s.until)]);
-  return [health, s.detail && h('small', { class: 'muted block' }, s.detail), h('small', { class: 'muted block' }, s.workerUrl)];
+  return [health, s.detail && h('small', { class: 'muted block' }, s.detail), s.claim && h('small', { class: 'muted block' }, claim(s.claim)), h('small', { class: 'muted block' }, s.workerUrl)];
 }
 
 function button(s, refresh) {
