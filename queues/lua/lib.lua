@@ -474,14 +474,14 @@ local function ready(q, uid, typ, by)
   wake()
 end
 
--- list has a queue stand among those in which something is not over, by its turn and by the sequence
--- of its next, or no more. What is bound has the place that it had before.
+-- list has a queue stand among those in which something is not over, by its turn and, behind a #, by the
+-- sequence of its next, or no more. What is bound has the place that it had before.
 local function list(q, seq)
   if seq then
-    put('oldest', seq, q.name)
+    put('active', seq, '#' .. q.name)
     put('active', q.since ~= '' and q.since or moment(), q.name)
   elseif q.waiting == 0 and q.run == '' then
-    drop('oldest', q.name)
+    drop('active', '#' .. q.name)
     drop('active', q.name)
   end
 end
