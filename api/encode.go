@@ -251,9 +251,24 @@ func appendTransaction(b []byte, t *lifecycle.Transaction) []byte {
 	o.bool("reopened", t.Reopened)
 	o.bool("cancelRequested", t.CancelRequested)
 	o.callback(t)
+	o.claim(t.Held())
 	o.submission(submissionOf(t))
 	o.close()
 	return o.b
+}
+
+// claim is who drives it, null if nobody does.
+func (o *object) claim(c lifecycle.Claim) {
+	o.name("claim")
+	if c.Process == "" {
+		o.null()
+		return
+	}
+	o.open()
+	o.text("process", c.Process)
+	o.time("since", c.Since)
+	o.time("expires", c.Expires)
+	o.close()
 }
 
 // callback is what became of telling a worker how t ended: of the one that is due, or else of the last.
@@ -396,6 +411,7 @@ func appendSender(b []byte, s *senders.Sender) []byte {
 	remedy, command := s.Remedy()
 	o.optional("remedy", remedy)
 	o.optional("command", command)
+	o.claim(s.Claim)
 	o.close()
 	return o.b
 }

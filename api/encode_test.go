@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -43,6 +44,7 @@ type shown struct {
 	Reopened        bool            `json:"reopened"`
 	CancelRequested bool            `json:"cancelRequested"`
 	Callback        *shownCallback  `json:"callback"`
+	Claim           *shownClaim     `json:"claim"`
 	Submitted       *bool           `json:"submitted"`
 	ErrorCode       *string         `json:"submissionError"`
 	ErrorMessage    *string         `json:"submissionErrorMessage"`
@@ -67,6 +69,12 @@ func showCallback(t *lifecycle.Transaction) *shownCallback {
 		return nil
 	}
 	return &shownCallback{Name: t.Callback}
+}
+
+type shownClaim struct {
+	Process string     `json:"process"`
+	Since   *shownTime `json:"since"`
+	Expires *shownTime `json:"expires"`
 }
 
 type shownError struct {
@@ -141,6 +149,9 @@ func show(t *lifecycle.Transaction) shown {
 	if !bytes.Equal(t.ShownData(), t.Data) {
 		s.Posted = t.Data
 	}
+	if c := t.Held(); c.Process != "" {
+		s.Claim = &shownClaim{c.Process, showTime(c.Since), showTime(c.Expires)}
+	}
 	if t.Ledger != "" {
 		x := t.Submission("")
 		s.Submitted = &x.Submitted
@@ -202,6 +213,9 @@ func random(r *rand.Rand, text string) *lifecycle.Transaction {
 	}
 	if r.IntN(2) == 0 {
 		t.Done = json.RawMessage(`{"blockHeight":7,"stateHash":"<&>"}`)
+	}
+	if r.IntN(2) == 0 {
+		t.Claim, t.Expires = fmt.Sprint(text, ":", 1+r.Int64N(2)*r.Int64N(4e15)), at()
 	}
 	callbacks := []lifecycle.Callback{"", lifecycle.OnSuccess, lifecycle.OnFailure}
 	if t.Callback = callbacks[r.IntN(3)]; t.Callback != "" {

@@ -187,7 +187,7 @@ func TestSenders(t *testing.T) {
 	want := map[string]any{
 		"accountId": "B62x", "workerUrl": "http://worker:3000/a", "state": "FREE", "queue": nil, "retries": json.Number("0"),
 		"nonce": nil, "balance": nil, "available": true, "reason": nil, "detail": nil, "since": nil, "until": nil,
-		"remedy": nil, "command": nil,
+		"remedy": nil, "command": nil, "claim": nil,
 	}
 	if diff := cmp.Diff(want, r.read()); diff != "" {
 		t.Error(diff)

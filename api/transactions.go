@@ -114,6 +114,9 @@ func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := a.Store.FindClaims(r.Context(), t); err != nil {
+		return err
+	}
 	return a.sendTransaction(w, http.StatusOK, t)
 }
 

@@ -43,7 +43,7 @@ func TestPost(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{
 		"uid": "u:1", "queue": "q", "sequence": json.Number("1"), "type": "ANY", "state": "WAITING", "hash": nil, "posted": nil,
 		"retries": json.Number("0"), "sender": nil, "done": nil, "error": nil, "attempts": []any{}, "submittedAt": nil,
-		"notBefore": nil, "expiresAt": nil, "maxFee": nil, "retriedAt": nil, "doneAt": nil, "finalAt": nil, "reopened": false, "cancelRequested": false, "callback": nil,
+		"notBefore": nil, "expiresAt": nil, "maxFee": nil, "retriedAt": nil, "doneAt": nil, "finalAt": nil, "reopened": false, "cancelRequested": false, "claim": nil, "callback": nil,
 		"submitted": nil, "submissionError": nil, "submissionErrorMessage": nil,
 	}, got); diff != "" {
 		t.Error(diff)

@@ -162,6 +162,9 @@ func (v view) list(
 		return nil, "", nil
 	}
 	ts, next, err = v.Store.List(ctx, f, limit, cursor)
+	if err == nil {
+		err = v.Store.FindClaims(ctx, ts...)
+	}
 	for i, t := range ts {
 		ts[i] = v.transaction(t)
 	}

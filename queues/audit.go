@@ -103,7 +103,7 @@ func (a *audit) key(key string) error {
 		return a.look(kind, name)
 	case "x", "b", "told", "line":
 		return a.look("m", kind, name)
-	case "queues", "active", "oldest", "paused", "senders", "ready", "round", "free", "own", "st", "bound", "past", "back":
+	case "queues", "active", "paused", "senders", "ready", "round", "free", "own", "st", "bound", "past", "back":
 		for cursor := uint64(0); ; {
 			members, next, err := a.store.client.ZScan(a.ctx, a.store.key(key), cursor, "", scanStep).Result()
 			if err != nil {
@@ -376,8 +376,8 @@ func (a *audit) member(index, name string, there, owned bool, says string) {
 	kind, of, _ := strings.Cut(index, ":")
 	f := Finding{Check: "LEFTOVER", kind: "m", index: index, name: name}
 	switch kind {
-	case "queues", "active", "oldest", "paused", "ready", "line":
-		f.Queue = name
+	case "queues", "active", "paused", "ready", "line":
+		f.Queue = strings.TrimPrefix(name, "#")
 	case "round":
 		_, f.Queue, _ = strings.Cut(name, " ")
 	case "senders", "free":

@@ -337,6 +337,26 @@ func (s *Store) Postpone(ctx context.Context, process, uid string, d time.Durati
 	return err
 }
 
+// FindClaims sets Expires of those of ts that are claimed. Where none is it costs nothing, else one
+// command. Error: ErrUnavailable.
+func (s *Store) FindClaims(ctx context.Context, ts ...*lifecycle.Transaction) error {
+	if !slices.ContainsFunc(ts, func(t *lifecycle.Transaction) bool { return t.Claim != "" }) {
+		return nil
+	}
+	zs, err := s.client.ZRangeWithScores(ctx, s.key("procs"), 0, -1).Result()
+	if err != nil {
+		return storeError("reading claims", err)
+	}
+	for _, t := range ts {
+		for _, z := range zs {
+			if t.Claim != "" && z.Member == t.Owner() {
+				t.Expires = fromMillis(int64(z.Score))
+			}
+		}
+	}
+	return nil
+}
+
 // Called stores what a worker said to a callback of t: that it was answered, and what, or, with again ≥ 0,
 // that it is to be told again after that time. Done, Tries and At of said are the store's. It returns how
 // often it was told in vain. Error: ErrUnavailable.

@@ -240,3 +240,47 @@ func testLeave(f *fixture) {
 	f.ok(f.store.Leave(f.ctx, other))
 	equal(f.T, "processes", len(f.dump().sets["procs"]), 0)
 }
+
+// testHeld tells who has claimed a transaction, since when, and until when that holds.
+func testHeld(f *fixture) {
+	f.register("S", "T")
+	f.post("p", "a")
+	f.post("q", "b")
+	f.ok(f.client.Set(f.ctx, f.key("n:claim"), 41, 0).Err()) // as a build had it that counted from 1
+	before := f.now()
+	f.bound("a S", "b T")
+	held := func(uid string) lifecycle.Claim {
+		t := f.get(uid)
+		f.ok(f.store.FindClaims(f.ctx, t))
+		return t.Held()
+	}
+	first, second := held("a"), held("b")
+	if first.Process != me || first.Since.Before(before.Truncate(time.Millisecond)) || first.Since.After(f.now()) {
+		f.Errorf("%+v, bound behind %v", first, before)
+	}
+	if !second.Since.After(first.Since) {
+		f.Errorf("bound behind it since %v: %v", first.Since, second.Since)
+	}
+	if left := first.Expires.Sub(f.now()); left <= 0 || left > time.Hour {
+		f.Errorf("it lapses in %v", left)
+	}
+	f.heartbeat(other, time.Hour)
+	f.ok(f.client.ZAdd(f.ctx, f.key("procs"), z(1, me)).Err()) // it is gone
+	if _, err := f.store.TakeOver(f.ctx, other, me, 9); err != nil {
+		f.Fatal(err)
+	}
+	if taken := held("a"); taken.Process != other || !taken.Since.After(second.Since) {
+		f.Errorf("taken over: %+v", taken)
+	}
+	f.heartbeat(me, time.Hour)
+	f.to("a", lifecycle.PhaseFailed)
+	equal(f.T, "of nobody", held("a"), lifecycle.Claim{})
+	s, err := f.pool.Get(f.ctx, "T")
+	f.ok(err)
+	if s.Claim != held("b") || s.Claim.Process != other {
+		f.Errorf("its sender has %+v, it %+v", s.Claim, held("b"))
+	}
+	if s, err := f.pool.Get(f.ctx, "S"); err != nil || s.Claim != (lifecycle.Claim{}) {
+		f.Errorf("one that carries nothing: %+v, %v", s.Claim, err)
+	}
+}

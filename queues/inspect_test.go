@@ -79,8 +79,8 @@ func (f *fixture) dump() dump {
 				read[name] = p.HGetAll(f.ctx, k)
 			case "line", "page":
 				read[name] = p.LRange(f.ctx, k, 0, -1)
-			case "back", "past", "ready", "round", "bound", "st", "free", "own", "procs", "due", "queues", "active", "oldest",
-				"paused", "limited", "pages", "senders", "landed", "spent":
+			case "back", "past", "ready", "round", "bound", "st", "free", "own", "procs", "due", "queues", "active", "paused",
+				"limited", "pages", "senders", "landed", "spent":
 				read[name] = p.ZRangeWithScores(f.ctx, k, 0, -1)
 			case "market":
 				if name == "market:looks" {
@@ -401,7 +401,7 @@ func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line [
 	}
 	if len(line) > 0 || run.uid != "" {
 		put("active", name, d.sets["active"][name])
-		put("oldest", name, d.sets["oldest"][name])
+		put("active", "#"+name, d.sets["active"]["#"+name])
 	}
 	for _, phase := range []string{"waiting", "done", "failed", "unresolved"} {
 		if n, _ := strconv.Atoi(q[phase]); n != counts[phase] {
@@ -442,7 +442,7 @@ func (f *fixture) inspectQueue(d *dump, name string, q map[string]string, line [
 	case ready:
 		since, _ := strconv.ParseFloat(q["since"], 64)
 		put("active", name, since)
-		put("oldest", name, line[0].seq)
+		put("active", "#"+name, line[0].seq)
 		as := line[0].typ
 		if seat := explorer.Seat(line[0].by); seat == 0 {
 			put("ready:"+as, name, since)

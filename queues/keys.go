@@ -43,8 +43,8 @@ import (
 //	queues         zset    all queue names, for listing
 //	paused         zset    those that are paused
 //	active         zset    those in which something waits or is bound, by when they became ready for it, as
-//	                       in ready, or else were last looked at
-//	oldest         zset    the same by the sequence of what runs or is next, as they were last looked at
+//	                       in ready, or else were last looked at; and, behind a #, by the sequence of what
+//	                       runs or is next, as they were last looked at, which is far below
 //	limited        zset    queues that SEQUENCER_UNRESOLVED_LIMIT has paused, by since when
 //	stops          string  what holds for queues that come to be, by how their names begin: a line
 //	                       each, "<since ms> <until ms> <beginning> <who said so> <why they are
@@ -85,11 +85,12 @@ import (
 //	events         stream  the log, 0-<n> for event n; events.go describes its one field
 //	is:<name>      string  what the namespace was first used with: network, layout; server: the
 //	                       replication id it was last reconciled on; epoch: of the event log;
-//	                       replicas: when there was one last, ms; listed: that paused, active and
-//	                       oldest hold what was there before they were kept
+//	                       replicas: when there was one last, ms; listed: that paused and active
+//	                       hold what was there before they were kept
 //	recovery       hash    of a reconciliation under way: run, since, lost; by, till: whose turn it
 //	                       is; passed: who gave it on; back:<process>: has written back
-//	n:seq n:claim  counters
+//	n:seq          counter
+//	n:claim        the last number of a claim: microseconds since 1970, or one more than the one before
 //	ping           string  that Redis takes writes
 //	turn:<name>    string  one process does what has the name, for as long as this lasts
 //	rate:<key>     string  microseconds up to which the name of an API key has used its rate up; NAME:posts: of posts

@@ -323,7 +323,7 @@ func testRelist(f *fixture) {
 	f.ok(f.store.Pause(f.ctx, "q0002", "x"))
 	f.to("t-q0003", lifecycle.PhaseFailed, person)
 	f.ok(f.store.Pause(f.ctx, "q0003", "x"))
-	lists := []string{f.key("active"), f.key("oldest"), f.key("paused")}
+	lists := []string{f.key("active"), f.key("paused")}
 	f.ok(f.client.Del(f.ctx, lists...).Err())
 	f.ok(f.store.Relist(f.ctx))
 	equal(f.T, "paused", f.chosen(queues.QueueFilter{Paused: true}, 9), []string{"q0002", "q0003"})

@@ -483,6 +483,7 @@ func (m *model) readPlaces() {
 		}
 		if r := m.want.Record(want.Running); r != nil {
 			want.Phase, want.Sender, want.Retries, want.NextAt = r.Txn.Phase, r.Txn.Sender, r.Txn.Retries, r.Txn.DueAt
+			want.Claim = m.claims[r.Txn.Claim]
 		} else if q.Hold.After(m.now) {
 			want.NextAt = q.Hold
 		}

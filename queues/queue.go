@@ -163,7 +163,7 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 			continue
 		}
 		if q.Counts[t.State()]++; t.UID == q.Running {
-			q.Phase, q.Retries, q.NextAt = t.Phase, t.Retries, t.DueAt
+			q.Phase, q.Retries, q.NextAt, q.Claim = t.Phase, t.Retries, t.DueAt, t.Claim
 		}
 	}
 	return out, nil
@@ -305,7 +305,8 @@ type Queue struct {
 	// Width is what a person has set of how many of it may be in flight and in no block, 0
 	// for the default; Narrow is what is allowed now that some have broken, 0 if none have.
 	Width, Narrow int
-	Retries       int // of the running transaction
+	Retries       int    // of the running transaction
+	Claim         string // the token of whoever drives it, "" if none runs
 	Counts        map[lifecycle.State]int64
 	Paused        string // why it is paused, "" if it is not
 	// PausedUntil is when it resumes by itself; zero if it does not.

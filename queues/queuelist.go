@@ -160,14 +160,22 @@ func (s *Store) walkQueues(ctx context.Context, index string, f QueueFilter, at 
 		}
 		return places, r.err
 	}
-	// Queues of one score stand by name.
-	zs, err := s.client.ZRangeByScoreWithScores(ctx, s.key(index), &redis.ZRangeBy{
-		Min: strconv.FormatInt(at.score, 10), Max: "+inf", Count: int64(most) + 1}).Result()
+	// Queues of one score stand by name. No sequence comes near to a turn, in microseconds since 1970.
+	const turns = "100000000000000"
+	part := &redis.ZRangeBy{Min: strconv.FormatInt(at.score, 10), Max: "(" + turns, Count: int64(most) + 1}
+	if index == "active" {
+		part.Max = "+inf"
+		if at.score < 0 {
+			part.Min = turns
+		}
+	}
+	zs, err := s.client.ZRangeByScoreWithScores(ctx, s.key("active"), part).Result()
 	if err != nil {
 		return nil, storeError("listing queues", err)
 	}
 	for _, z := range zs {
 		name, _ := z.Member.(string)
+		name = strings.TrimPrefix(name, "#")
 		if p := (queuePlace{score: int64(z.Score), name: name}); p.score > at.score || p.name > at.name {
 			places = append(places, p)
 		}

@@ -77,6 +77,7 @@ type Sender struct {
 	Queue     string // bound to, "" if free
 	Phase     lifecycle.Phase
 	Retries   int                    // of the transaction it carries
+	Claim     lifecycle.Claim        // of the process that drives that; zero if it carries none
 	Nonce     *uint32                // that its next attempt takes; nil before its first
 	Balance   *uint64                // nanomina, as last read; nil if never
 	Reason    lifecycle.SenderReason // why it is not available, "" if it is
@@ -389,10 +390,18 @@ func (p *Pool) readQueues(ctx context.Context, ss []*Sender) error {
 	if err != nil {
 		return err
 	}
+	var carried []*lifecycle.Transaction // as far as it matters
 	for _, q := range qs {
 		if s := bound[q.Name]; s.AccountID == q.Sender {
 			s.Phase, s.Retries = q.Phase, q.Retries
+			carried = append(carried, &lifecycle.Transaction{Queue: q.Name, Claim: q.Claim})
 		}
+	}
+	if err := p.store.FindClaims(ctx, carried...); err != nil {
+		return err
+	}
+	for _, t := range carried {
+		bound[t.Queue].Claim = t.Held()
 	}
 	return nil
 }

@@ -49,6 +49,7 @@ type Transaction struct {
 	Reopened        bool            `json:"reopened"`
 	CancelRequested bool            `json:"cancelRequested"`
 	Callback        *Callback       `json:"callback"` // nil while nobody is to be told how it ended
+	Claim           *Claim          `json:"claim"`    // nil while no process has claimed it
 	// Of a batch for a ledger, in Grid's words; nil and "" of all else. See LedgerBatch.
 	Submitted              *bool  `json:"submitted"`
 	SubmissionError        string `json:"submissionError"` // a code, of what ended without a verdict of its ledger
@@ -66,6 +67,20 @@ func (t *Transaction) UnmarshalJSON(doc []byte) error {
 		t.Done = nil
 	}
 	return err
+}
+
+// A Claim is which process drives a transaction, or what a sender carries.
+type Claim struct {
+	Process string    `json:"process"` // its incarnation: another one after each start
+	Since   time.Time `json:"since"`
+	Expires time.Time `json:"expires"` // when others take over unless it renews it, which it does while it lives
+}
+
+func (c *Claim) String() string {
+	if c == nil {
+		return ""
+	}
+	return c.Process + " since " + c.Since.Format(time.RFC3339) + " until " + c.Expires.Format(time.RFC3339) + " or renewed"
 }
 
 // A Callback is what became of telling a worker how a transaction ended.
@@ -332,6 +347,7 @@ type Sender struct {
 	Until     time.Time `json:"until"`
 	Remedy    string    `json:"remedy"`  // what ends that it is out of use
 	Command   string    `json:"command"` // of a shell that does so
+	Claim     *Claim    `json:"claim"`   // of what it carries; nil while it is free
 
 	Raw json.RawMessage `json:"-"`
 }

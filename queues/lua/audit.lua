@@ -86,7 +86,7 @@ function audits.q(name)
     end
   end
   return { name, call('GET', P .. 'q:' .. name) or '', {
-    'listed', score('queues', name), 'active', score('active', name), 'oldest', score('oldest', name),
+    'listed', score('queues', name), 'active', score('active', name), 'oldest', score('active', '#' .. name),
     'paused', score('paused', name), 'phase', q.run ~= '' and run.phase or '', 'by', run.sender, 'runs', runs or '',
     'bound', sender(q.sender, 'queue'), 'registered', exists('s:' .. q.sender), 'first', first or '', 'type', typ or '',
     'score', score(stands(q)), 'due', score('due', 'q:' .. name), 'ordered', ordered,
@@ -106,7 +106,7 @@ end
 
 -- Whose the members of an index are, and what these say of themselves.
 local MEMBERS = {
-  ready = { 'q:', function(name) return que(name).ready end }, queues = { 'q:' }, active = { 'q:' }, oldest = { 'q:' },
+  ready = { 'q:', function(name) return que(name).ready end }, queues = { 'q:' }, active = { 'q:' },
   paused = { 'q:' }, senders = { 's:' }, past = { 'x:' },
   free = { 's:', function(name) return sender(name, 'queue') end },
   own = { 'x:', function(uid) return txn(uid).claim end },
@@ -128,7 +128,7 @@ function audits.m(name, member)
     return { name, member, '1', seq and 1 or 0, seq or '' }
   elseif of then
     local ok, says = pcall(of[2] or tostring, member)
-    return { name, member, score(name, member), exists(of[1] .. member), ok and of[2] and says or '' }
+    return { name, member, score(name, member), exists(of[1] .. string.gsub(member, '^#', '')), ok and of[2] and says or '' }
   end
   -- What belongs to a transaction, or to a queue.
   local there = exists(name .. ':' .. member)

@@ -32,7 +32,8 @@ end
 local turn = 'n:round:' .. redis.sha1hex(table.concat(kinds, ' '))
 local v = call('MGET', P .. 'is:server', P .. 'n:claim', P .. turn)
 if not lives(incarnation) or not settled(v[1]) then return answer end
-local claims, at = tonumber(v[2] or '0'), tonumber(v[3] or '-1')
+local at = tonumber(v[3] or '-1')
+claims = tonumber(v[2] or '0')
 
 -- What is not there is not read: any answers, once, whether one of some sets has a member.
 local there = {}
@@ -165,8 +166,6 @@ local function pair(q, typ, sender, group)
   else
     left(q, uid, seq)
   end
-  claims = claims + 1
-  strings['n:claim'] = claims
   drop('free:' .. group, sender)
   fronts[group].next = fronts[group].next + 2
   unready(q)
@@ -184,7 +183,7 @@ local function pair(q, typ, sender, group)
     end
   end
   t.revision, t.phase, t.since, t.due = t.revision + 1, 'dispatching', stamp, ''
-  t.claim = incarnation .. ':' .. claims
+  t.claim = token(incarnation)
   put('bound', seq, uid)
   put('own:' .. incarnation, now + grace, uid)
   event('t', uid, sender, 'waiting', 'dispatching', '', '', q)

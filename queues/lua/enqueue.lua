@@ -60,7 +60,9 @@ local lines = {}
 local function line(name, text)
   local waiting = string.match(text, QUEUE)
   local first = string.match(text, RUNS) or ''
-  local l = { waiting = tonumber(waiting), rest = waiting and string.sub(text, #waiting + 1), run = first, head = first }
+  local l = {
+    waiting = tonumber(waiting), rest = waiting and string.sub(text, #waiting + 1), run = first, head = first,
+  }
   lines[name] = l
   return l
 end

@@ -25,9 +25,10 @@ elseif known ~= run then
   if call('HGET', r, 'run') ~= run then
     call('DEL', r)
     call('HSET', r, 'run', run, 'since', now)
-    -- The counter may have forgotten tokens that are still held, and what a recovery before
-    -- had made of it. It goes by the clock, which is faster than tokens are given.
-    call('SET', P .. 'n:claim', math.max(10 * now, tonumber(call('GET', P .. 'n:claim') or '0') + 100))
+    -- The last token may be forgotten and held all the same, and what a recovery before had made of it.
+    -- They go by the clock, which is faster than they are given.
+    local last = tonumber(call('GET', P .. 'n:claim') or '0')
+    call('SET', P .. 'n:claim', string.format('%.0f', math.max(micros, last + 100)))
   end
   if back == run then call('HSET', r, 'back:' .. me, 1) end
   local all = alone or now >= tonumber(call('HGET', r, 'since')) + ttl

@@ -192,10 +192,19 @@ local function look(t)
   call('PUBLISH', P .. 'wake', t.uid)
 end
 
+-- token is the next of a process's claims. Its number is above all that were given before, and tells
+-- since when it has it: it is the microseconds since 1970, or the next one.
+local claims
+local function token(process)
+  claims = math.max((claims or tonumber(call('GET', P .. 'n:claim') or '0')) + 1, micros)
+  strings['n:claim'] = string.format('%.0f', claims)
+  return process .. ':' .. strings['n:claim']
+end
+
 -- claim gives a transaction to a process, to be looked at now. A process that is not
 -- known any more has its claims taken over, unless its heartbeat comes.
 local function claim(t, process)
-  t.claim = process .. ':' .. call('INCR', P .. 'n:claim')
+  t.claim = token(process)
   put('own:' .. process, now, t.uid)
   call('ZADD', P .. 'procs', 'NX', now, process)
 end
@@ -467,14 +476,14 @@ local function ready(q, uid, typ, by)
   wake()
 end
 
--- list has a queue stand among those in which something is not over, by its turn and by the sequence
--- of its next, or no more. What is bound has the place that it had before.
+-- list has a queue stand among those in which something is not over, by its turn and, behind a #, by the
+-- sequence of its next, or no more. What is bound has the place that it had before.
 local function list(q, seq)
   if seq then
-    put('oldest', seq, q.name)
+    put('active', seq, '#' .. q.name)
     put('active', q.since ~= '' and q.since or moment(), q.name)
   elseif q.waiting == 0 and q.run == '' then
-    drop('oldest', q.name)
+    drop('active', '#' .. q.name)
     drop('active', q.name)
   end
 end

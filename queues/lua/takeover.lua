@@ -36,12 +36,11 @@ repeat
     end
   end
 until #some < step or #all >= most
-local claims = #all > 0 and call('INCRBY', P .. 'n:claim', #all) - #all
-for i, uid in ipairs(all) do
+for _, uid in ipairs(all) do
   local t = whole(uid)
   drop('own:' .. dead, uid)
   if t and owner(t) == dead then
-    t.claim, t.revision = me .. ':' .. claims + i, t.revision + 1
+    t.claim, t.revision = token(me), t.revision + 1
     write(t)
     put('own:' .. me, now, uid)
     taken[#taken + 1] = uid

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -28,8 +29,10 @@ type Transaction struct {
 	// Revision counts the changes of the transaction; a change names the one
 	// that it was decided on and is refused if there is a newer one.
 	Revision int64
-	// Claim is the token of the process that drives the transaction, "" if none.
+	// Claim is the token of the process that drives the transaction, "" if none. Expires is when it
+	// lapses unless the process renews it, zero if it was not looked for: see queues.Store.FindClaims.
 	Claim   string
+	Expires time.Time
 	Sender  string // bound, or the last one that was
 	Retries int    // retry dispatches begun
 	// Deferred counts how often in a row it went back before a worker took it on; while
@@ -112,6 +115,23 @@ func (t *Transaction) Watched() bool {
 		return t.Open()
 	}
 	return false
+}
+
+// A Claim is who has claimed a transaction.
+type Claim struct {
+	Process        string    // its incarnation, "" if none has
+	Since, Expires time.Time // zero where it is not known
+}
+
+// Held is who has claimed t.
+func (t *Transaction) Held() Claim {
+	c := Claim{Process: t.Owner(), Expires: t.Expires}
+	const least = 1e14 // microseconds; an earlier build counted from 1, or from 10 times the milliseconds
+	_, text, _ := strings.Cut(t.Claim[len(c.Process):], ":")
+	if number, err := strconv.ParseInt(text, 10, 64); err == nil && number >= least {
+		c.Since = time.UnixMicro(number).UTC()
+	}
+	return c
 }
 
 // Owner is the process that has claimed t, "" if none has.

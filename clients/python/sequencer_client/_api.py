@@ -1,6 +1,6 @@
 """Types, errors and routes of the API."""
 # Made by generate.py from the service's OpenAPI document: do not edit.
-# 7bba5a3c16fdde7494c41eba31a3741b28f2fb94e286f3d63c3490e88dd50aa2
+# 06287f89b047e7be1ed429b7f3d5b948d821f885111a4ef5c2164f41a3ff671d
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ __all__ = [
     "EstimateObject",
     "Attempt",
     "CallbackObject",
+    "ClaimObject",
     "Transaction",
     "SimulationFailure",
     "SimulationTouchedItem",
@@ -123,6 +124,7 @@ __all__ = [
     "EstimateReason",
     "Estimate",
     "Callback",
+    "Claim",
     "BatchResult",
     "QueuePrefix",
     "TenantKey",
@@ -226,6 +228,14 @@ class CallbackObject(TypedDict):
     at: Time
 
 
+class ClaimObject(TypedDict):
+    # Its incarnation: another one after each start. GET /readyz and the log of a process name its own.
+    process: str
+    since: Time
+    # When another process takes over, unless it is renewed, as it is while the process lives.
+    expires: Time
+
+
 class Transaction(TypedDict):
     uid: Uid
     queue: QueueName
@@ -266,6 +276,8 @@ class Transaction(TypedDict):
     reopened: bool
     cancelRequested: bool
     callback: Callback
+    # The process that drives it. Null while none does, and expires is null in a webhook.
+    claim: Claim
     # Of a batch for a ledger, as Hyperledger Grid means it: the submitter has it and is doing something with
     # it, or is done with it. false while it waits for its turn or for another try, and where its ledger does
     # not know it. null of all else.
@@ -363,6 +375,7 @@ class Trial(TypedDict):
     reopened: bool
     cancelRequested: bool
     callback: Callback
+    claim: Claim
     # Of a batch for a ledger, as Hyperledger Grid means it: the submitter has it and is doing something with
     # it, or is done with it. false while it waits for its turn or for another try, and where its ledger does
     # not know it. null of all else.
@@ -749,6 +762,8 @@ class Sender(TypedDict):
     remedy: Text
     # The line of a shell that does so; null where none does.
     command: Text
+    # The process that drives what it carries. Null while it is free.
+    claim: Claim
 
 
 class SenderPage(TypedDict):
@@ -1441,6 +1456,8 @@ Estimate = Optional[EstimateObject]
 # What became of telling its worker how it ended: of the callback that is due, or else of the last one. Null
 # while none is.
 Callback = Optional[CallbackObject]
+
+Claim = Optional[ClaimObject]
 
 # What became of one item of a batch: a transaction or a problem.
 BatchResult = Union[BatchResult1, BatchResult2]

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 7bba5a3c16fdde7494c41eba31a3741b28f2fb94e286f3d63c3490e88dd50aa2
+// 06287f89b047e7be1ed429b7f3d5b948d821f885111a4ef5c2164f41a3ff671d
 
 export interface paths {
     "/api/v1/fees": {
@@ -1089,6 +1089,7 @@ export interface components {
          *       "reopened": false,
          *       "cancelRequested": false,
          *       "callback": null,
+         *       "claim": null,
          *       "submitted": null,
          *       "submissionError": null,
          *       "submissionErrorMessage": null
@@ -1135,6 +1136,8 @@ export interface components {
             reopened: boolean;
             cancelRequested: boolean;
             callback: components["schemas"]["Callback"];
+            /** @description The process that drives it. Null while none does, and expires is null in a webhook. */
+            claim: components["schemas"]["Claim"];
             /** @description Of a batch for a ledger, as Hyperledger Grid means it: the submitter has it and is doing something with it, or is done with it. false while it waits for its turn or for another try, and where its ledger does not know it. null of all else. */
             submitted: boolean | null;
             /** @description Of a batch: the code of why it ended without a verdict of its ledger on what it does. */
@@ -1206,6 +1209,7 @@ export interface components {
          *       "reopened": false,
          *       "cancelRequested": false,
          *       "callback": null,
+         *       "claim": null,
          *       "submitted": null,
          *       "submissionError": null,
          *       "submissionErrorMessage": null
@@ -1260,6 +1264,7 @@ export interface components {
             reopened: boolean;
             cancelRequested: boolean;
             callback: components["schemas"]["Callback"];
+            claim: components["schemas"]["Claim"];
             /** @description Of a batch for a ledger, as Hyperledger Grid means it: the submitter has it and is doing something with it, or is done with it. false while it waits for its turn or for another try, and where its ledger does not know it. null of all else. */
             submitted: boolean | null;
             /** @description Of a batch: the code of why it ended without a verdict of its ledger on what it does. */
@@ -1294,6 +1299,13 @@ export interface components {
             /** @description That its first attempt would pay now. */
             fee: components["schemas"]["Nanomina"];
         };
+        Claim: {
+            /** @description Its incarnation: another one after each start. GET /readyz and the log of a process name its own. */
+            process: string;
+            since: components["schemas"]["Time"];
+            /** @description When another process takes over, unless it is renewed, as it is while the process lives. */
+            expires: components["schemas"]["Time"];
+        } | null;
         /** @description A batch for a ledger, in Hyperledger Grid's words. */
         LedgerBatch: {
             uid: components["schemas"]["Uid"];
@@ -1615,7 +1627,8 @@ export interface components {
          *       "since": null,
          *       "until": null,
          *       "remedy": null,
-         *       "command": null
+         *       "command": null,
+         *       "claim": null
          *     }
          */
         Sender: {
@@ -1644,6 +1657,8 @@ export interface components {
             remedy: components["schemas"]["Text"];
             /** @description The line of a shell that does so; null where none does. */
             command: components["schemas"]["Text"];
+            /** @description The process that drives what it carries. Null while it is free. */
+            claim: components["schemas"]["Claim"];
         };
         SenderPage: {
             items: components["schemas"]["Sender"][];

@@ -49,7 +49,7 @@ func newSenderCommand(a *command.App) *cobra.Command {
 			}
 			return s.print(facts("account", x.AccountID, "worker", x.WorkerURL, "state", x.State, "queue", x.Queue,
 				"retries", fmt.Sprint(x.Retries), "nonce", amounts.Nonce(x.Nonce), "balance", balance,
-				"available", fmt.Sprint(x.Available), "reason", x.Reason, "detail", x.Detail, "until", timeText(x.Until))...)
+				"available", fmt.Sprint(x.Available), "reason", x.Reason, "detail", x.Detail, "until", timeText(x.Until), "claimed by", x.Claim.String())...)
 		})
 	add := clientCommand(a, &cobra.Command{
 		Use: "add ACCOUNT WORKER-URL", Short: "Register a sender and its worker", Args: cobra.ExactArgs(2),

@@ -151,7 +151,7 @@ func (s *session) showTransaction(t *client.Transaction) error {
 		{"retries", fmt.Sprint(t.Retries)}, {"error", t.Error.String()}, {"done", compact(t.Done)}, {"received", timeText(t.ReceivedAt)},
 		{"not before", timeText(t.NotBefore)}, {"expires", timeText(t.ExpiresAt)}, {"max fee", maxFeeText(t.MaxFee)},
 		{"submitted", timeText(t.SubmittedAt)}, {"retried", timeText(t.RetriedAt)}, {"done at", timeText(t.DoneAt)},
-		{"final at", timeText(t.FinalAt)}, {"callback", callbackText(t.Callback)}, {"to Grid", submissionText(t)}, {"data", compact(t.Data)},
+		{"final at", timeText(t.FinalAt)}, {"callback", callbackText(t.Callback)}, {"claimed by", t.Claim.String()}, {"to Grid", submissionText(t)}, {"data", compact(t.Data)},
 	} {
 		if field.value != "" {
 			rows = append(rows, terminal.Line{terminal.Dim.Of(field.name), terminal.Plain.Of(field.value)})

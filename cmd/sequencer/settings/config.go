@@ -80,7 +80,7 @@ func (c depthConfig) check(r *report) {
 
 type claimConfig struct {
 	TTL   time.Duration `env:"SEQUENCER_CLAIM_TTL,default=15s" min:"100ms" max:"10m" wants:"a duration from 100ms to 10m" means:"Silence after which other processes take over a process's queues"`
-	Limit int           `env:"SEQUENCER_CLAIM_LIMIT,default=0" min:"0" max:"1000000" wants:"a number from 0 (no limit) to 1000000" means:"The most queues this process binds at a time"`
+	Limit int           `env:"SEQUENCER_CLAIM_LIMIT,default=0" min:"0" max:"1000000" wants:"a number from 0 (no limit) to 1000000" means:"The most queues this process has claimed at a time before it claims no more: Grid's claim_limit; the rest is left to others. What it takes over is never refused"`
 }
 
 type keepConfig struct {

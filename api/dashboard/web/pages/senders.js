@@ -6,6 +6,7 @@ import { h, svg } from '../dom.js';
 import { age, chip, count, mark, mina, plural, queueLink, senderLink, shorten, time, txnLink, until } from '../format.js';
 import { generate } from '../lean-qr.js';
 import { raw } from '../raw.js';
+import { claim } from '../held.js';
 import { table } from '../table.js';
 import { why } from '../words.js';
 
@@ -96,7 +97,7 @@ function worker(s) {
   const health = s.available
     ? h('span', { class: 'health s-DONE' }, mark('DONE'), ' In use')
     : h('span', { class: 'health s-RETRY' }, mark('OUT'), ' ', why(s.reason), s.until && [', tried again ', until(s.until)]);
-  return [health, s.detail && h('small', { class: 'muted block' }, s.detail), h('small', { class: 'muted block' }, s.workerUrl)];
+  return [health, s.detail && h('small', { class: 'muted block' }, s.detail), s.claim && h('small', { class: 'muted block' }, claim(s.claim)), h('small', { class: 'muted block' }, s.workerUrl)];
 }
 
 function button(s, refresh) {

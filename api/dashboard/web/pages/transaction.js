@@ -4,7 +4,7 @@ import { can, get, post } from '../api.js';
 import { act, ask, copy } from '../actions.js';
 import { h } from '../dom.js';
 import { age, brief, chip, count, hash, mark, mina, queueLink, senderLink, span, time, until } from '../format.js';
-import { callback } from '../held.js';
+import { callback, claim } from '../held.js';
 import { pretty, raw } from '../raw.js';
 import { action, estimated, meaning, outcome } from '../words.js';
 
@@ -124,7 +124,7 @@ function about(t) {
     row('Sender', senderLink(t.sender, 24)), row('Hash', hash(t.hash, 24)), row('Received', time(t.receivedAt)), t.notBefore && row('Not before', time(t.notBefore)),
     t.expiresAt && row('Deadline', time(t.expiresAt)), t.maxFee && row('At most', mina(t.maxFee)), row('Submitted', time(t.submittedAt)),
     t.retriedAt && row('Last retried', time(t.retriedAt)), row('Ended', time(t.doneAt)), t.done && row('Result', result(t.done)),
-    t.callback && row('Callback', callback(t.callback, pretty)));
+    t.claim && row('Claimed by', claim(t.claim)), t.callback && row('Callback', callback(t.callback, pretty)));
 }
 
 /** Its block, or what its worker answered when it finished without one. */
