@@ -81,7 +81,8 @@ func (s *Sequencer) tell(ctx context.Context, t *lifecycle.Transaction, worker d
 	case err != nil:
 		said.Error, said.Before = err.Error(), t.Told.Baton()
 	case len(said.Answer) > lifecycle.MostAnswer:
-		said.Error = fmt.Sprintf("its answer has %d bytes, more than %d, and is not kept", len(said.Answer), lifecycle.MostAnswer)
+		said.Error = fmt.Sprintf("its answer has %d bytes, more than %d, and is not kept",
+			len(said.Answer), lifecycle.MostAnswer)
 		said.Answer = nil
 	case !json.Valid(said.Answer):
 		said.Answer = nil

@@ -167,6 +167,6 @@ func (s *Sequencer) goesApart(queue, typ string) string {
 	if m.times < mostMisjudged {
 		return ""
 	}
-	return fmt.Sprintf("%s goes alone in this queue: %d made behind others of it were made in vain, the last because it %s. "+
-		"Set SEQUENCER_OVERLAP=%s=alone, or the width of the queue to 1", typ, m.times, m.why, typ)
+	return fmt.Sprintf("%s goes alone in this queue: %d made behind others of it were made in vain, "+
+		"the last because it %s. Set SEQUENCER_OVERLAP=%s=alone, or the width of the queue to 1", typ, m.times, m.why, typ)
 }

@@ -53,7 +53,7 @@ func TestNetworkStops(t *testing.T) {
 		for _, of := range []string{account, beside} {
 			s, err := w.Pool.Get(w.Ctx, of)
 			w.OK(err)
-			says, offers := strings.Contains(s.Detail, "takes no transactions"), of == first
+			says, offers := strings.Contains(s.Detail, "accepts no transactions"), of == first
 			if says == offers || (s.Reason == "") != offers {
 				t.Errorf("a sender is %s: %s", s.Reason, s.Detail)
 			}

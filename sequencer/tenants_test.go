@@ -18,7 +18,8 @@ import (
 	"mina-sequencer/sequencer/test/lane"
 )
 
-var tenantSeeds = flag.Uint64("tenants.seeds", 40, "how many seeds two tenants share the service in; 216 have each kind of bad posts beside each")
+var tenantSeeds = flag.Uint64("tenants.seeds", 40,
+	"how many seeds two tenants share the service in; 216 have each kind of bad posts beside each")
 
 // The kinds of posts of a tenant that makes only bad ones: the words of its uids.
 var badKinds = []string{"hopeless", "errs", "kills", "lost", "refused", "misproved"}

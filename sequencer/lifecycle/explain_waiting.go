@@ -93,7 +93,8 @@ func (s *Scene) leftAlone() said {
 	next := Next{Action: StepBind, At: s.Place.Hold}
 	switch e := s.Txn.Error; {
 	case s.Txn.Deferred == 0:
-		return said{"The queue is tried again later, because one of it could not be dispatched; resume the queue to try at once.",
+		return said{"The queue is tried again later, because one of it could not be dispatched; resume the queue to try " +
+			"at once.",
 			Wait{Code: WaitHeld, Until: s.Place.Hold, Detail: "the end of the hold"}, next}
 	case e != nil && e.Code == CodeFeeLimit:
 		return said{"It would cost too much today" + because(e) + "; the queue waits for the next day.",

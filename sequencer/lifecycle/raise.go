@@ -8,7 +8,8 @@ import "time"
 // mayRaise reports whether another attempt at the same nonce may be made.
 func (v *View) mayRaise() bool {
 	t := v.Txn
-	if t.Phase != PhaseWatching || v.stops() || t.Ending != "" || !v.Known || t.Legacy() || !v.oldestPending() && !v.outranked() {
+	if t.Phase != PhaseWatching || v.stops() || t.Ending != "" || !v.Known || t.Legacy() ||
+		!v.oldestPending() && !v.outranked() {
 		return false
 	}
 	for i := range t.Attempts {

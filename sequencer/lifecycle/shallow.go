@@ -45,7 +45,8 @@ func (v *View) endDepth() int {
 	case early <= 0, g.Fate != FateFailed, open == nil, t.Legacy():
 	case open.State == Resurfaced, t.shallow() != nil, !t.Phase.Bound(), t.Ending != "", v.stops():
 	case v.Train.Commuting && !v.Train.alone():
-	case !v.hasPredecessor() && g.Failure.Permanent, v.hasPredecessor() && (!v.Train.walk().unready || !v.Train.walk().mends):
+	case !v.hasPredecessor() && g.Failure.Permanent,
+		v.hasPredecessor() && (!v.Train.walk().unready || !v.Train.walk().mends):
 	default:
 		return min(early, v.Policy.SettleDepth)
 	}

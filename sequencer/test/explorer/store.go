@@ -241,7 +241,8 @@ func (s *Store) Called(uid string, said lifecycle.Told) {
 		t.Told = said
 		t.Told.Tries, t.Told.At = t.CallbackTries+1, s.Now
 		if said.Done && len(said.Answer) > 0 {
-			s.log(Event{Kind: "t", ID: uid, Sender: t.Sender, From: string(t.Phase), To: string(t.Phase), Code: lifecycle.CodeAnswered})
+			s.log(Event{Kind: "t", ID: uid, Sender: t.Sender, From: string(t.Phase), To: string(t.Phase),
+				Code: lifecycle.CodeAnswered})
 		}
 	}
 	if !said.Done {
