@@ -71,7 +71,7 @@ func TestReportAnswers(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
 		``: "", `OK`: "", `[1]`: "", `null`: "", `{"success":true}`: "", `{"hash":"","done":{},"data":null,"error":[]}`: "",
-		`{"signed":"{}","success":true}`:                              "",
+		`{"signed":"{}","success":true}`: "",
 		//nolint:gocritic // the spaces are what is tried
 		" { \"success\": true, \"n\" : 1E400, \"a\":\"<\\u00e4>\" } ": `{"a":"<\u00e4>","n":1E400}`,
 		`{"hash":"5J","signed":{"x":1},"done":{}}`:                    `{"done":{},"hash":"5J"}`,
