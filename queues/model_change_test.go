@@ -94,7 +94,9 @@ func (m *model) advance(d *drawn) answer {
 		m.moved(was, t, d)
 	}
 	m.heeds() // before the next change of the same run, too
-	return answer{Text: "ok", Txns: []*lifecycle.Transaction{m.whole(t)}}
+	t = m.whole(t)
+	t.Told = d.real.After.Told // as it was read; what was told since, the next read has
+	return answer{Text: "ok", Txns: []*lifecycle.Transaction{t}}
 }
 
 // moved keeps what stands beside the explorer's store: who is to look when.

@@ -593,6 +593,7 @@ func (m *model) readOverview() {
 			delete(want.Types, typ)
 		}
 	}
+	want.Limited, want.LimitedInAll = got.Limited, got.LimitedInAll // inspectQueue holds these to the reasons of pauses
 	m.same("the overview", got, want)
 	bindable, err := m.store.Bindable(m.ctx, []string{vote, batch}, []string{senders.Shared})
 	m.ok(err)

@@ -62,7 +62,7 @@ func (s *Store) Advance(c *Change) (*lifecycle.Transaction, *lifecycle.Denied, e
 	}
 	t := c.After.Clone()
 	t.Revision, t.Claim = was.Revision+1, was.Claim
-	t.Callback, t.CallbackTries = was.Callback, was.CallbackTries // stand beside the record
+	t.Callback, t.CallbackTries, t.Told = was.Callback, was.CallbackTries, was.Told // stand beside the record
 	if !t.DueAt.IsZero() && t.DueAt.Before(s.Now) {
 		t.DueAt = s.Now
 	}
