@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-go test-node test-client test-kit test-python test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
+.PHONY: help build test test-go test-node test-client test-kit test-ledger-node check-workers test-python test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
 .PHONY: client lint lint-all size codes packages tutorial site screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
@@ -35,6 +35,12 @@ test-client: clients/typescript/node_modules
 
 test-kit: workers/node_modules
 	cd workers && npm run test -w kit
+
+test-ledger-node: workers/node_modules
+	cd workers && npm run test -w ledger-node
+
+check-workers: workers/node_modules ## Check types, format and style of all that is in workers
+	cd workers && node check-lock.js && npm run check
 
 test-python: ## Of these the Python client, against the built program
 	cd clients/python && python3 generate.py --check && python3 -m unittest discover -s tests -t .
