@@ -112,6 +112,26 @@ func TestRing(t *testing.T) {
 	}
 }
 
+// Clients of all groups are woken.
+func TestWake(t *testing.T) {
+	t.Parallel()
+	f := newFeed(&Options{EventMemory: 1 << 20})
+	tl := newTail("1", queues.Event{Number: 1})
+	var asleep [wakeGroups]<-chan struct{}
+	for group := range asleep {
+		_, _, asleep[group] = f.next(tl, 1, group)
+	}
+	f.extend(tl, []queues.Entry{{Event: queues.Event{Number: 2, Kind: queues.OfQueue, ID: "q"}}})
+	f.wake(tl)
+	for group, more := range asleep {
+		select {
+		case <-more:
+		default:
+			t.Errorf("group %d sleeps on", group)
+		}
+	}
+}
+
 // Wherever a client stands, what it is handed goes on right there.
 func TestNext(t *testing.T) {
 	t.Parallel()

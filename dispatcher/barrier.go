@@ -92,7 +92,8 @@ type requirement struct {
 	value string
 }
 
-// requiredBy are the requirements of updates, without those that they bring about themselves.
+// requiredBy are the requirements of updates, without those of a value that they set themselves. What
+// they only add to depends on what was there.
 func requiredBy(updates []signedUpdate) (all []requirement) {
 	own := map[part]bool{}
 	for _, u := range updates {
@@ -101,8 +102,8 @@ func requiredBy(updates []signedUpdate) (all []requirement) {
 				all = append(all, requirement{u.part(what), value})
 			}
 		}
-		for what := range u.makes(nil) {
-			own[u.part(what)] = true
+		for what, value := range u.makes(maps.Collect(u.requires())) {
+			own[u.part(what)] = value != ""
 		}
 	}
 	return all

@@ -76,7 +76,8 @@ func TestBarrier(t *testing.T) {
 		{"another's nonce, as one makes it", dispatcher.Commuting, signs("B", 1), signs("B", 2), "requires the nonce of B, which one in flight before it changes"},
 		{"another's nonce, behind one that spends it unseen", dispatcher.Commuting, commandWith(on("B", `,"incrementNonce":true`, "")), signs("B", 1), "requires the nonce of B, which one in flight before it changes"},
 		{"another's nonce, behind one of a third", dispatcher.Commuting, signs("C", 1), signs("B", 1), free},
-		{"a nonce that it spends itself before", dispatcher.Commuting, signs("C", 1), commandWith(on("B", `,"incrementNonce":true`, nonceIs("1")), on("B", "", nonceIs("2"))), free},
+		{"a nonce that it adds to itself before", dispatcher.Commuting, signs("B", 1), commandWith(on("B", `,"incrementNonce":true`, ""), on("B", "", nonceIs("2"))), "requires the nonce of B, which one in flight before it changes"},
+		{"a field that it sets itself before", dispatcher.Commuting, before, commandWith(step("A", "", "5"), step("A", "5", "7")), free},
 		{"a nonce between two", dispatcher.Commuting, signs("B", 1), commandWith(on("B", "", `,"nonce":{"lower":"1","upper":"9"}`)), free},
 		{"a field that one sets", dispatcher.Commuting, before, commandWith(step("A", "1", "3")), "requires the state 1 of A, which one in flight before it changes"},
 		{"a field that one sets, as it makes it", dispatcher.Commuting, before, commandWith(step("A", "2", "3")), "requires the state 1 of A, which one in flight before it changes"},
@@ -107,6 +108,9 @@ func TestBarrier(t *testing.T) {
 	spends := []json.RawMessage{signs("B", 1), signs("C", 1)}
 	if got, err := dispatcher.Barrier(dispatcher.Commuting, key, spends, signs("B", 1)); err != nil || got == free {
 		t.Errorf("behind two, of which the first spends its nonce: %q, %v", got, err)
+	}
+	if got, err := dispatcher.Barrier(dispatcher.Chained, key, spends, signs("C", 2)); err != nil || got != free {
+		t.Errorf("chained to the last, and to none before: %q, %v", got, err)
 	}
 	if got, err := dispatcher.Barrier(dispatcher.Chained, key, spends, signs("B", 2)); err != nil || got != loose {
 		t.Errorf("chained to the one before the last: %q, %v", got, err)
