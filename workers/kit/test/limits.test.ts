@@ -79,5 +79,11 @@ test('a prover that does not come to an end is ended, and another takes its plac
   assert.match(body.error!.message, /^it is not made after 1 s, so its prover was ended: .* set callSeconds$/);
   await said('a prover is started again: it ended by SIGKILL');
   await said('a prover is ready', 2);
-  assert.deepEqual((await post('/prove/MEET', callOf('MEET', 'meets', { digits: 1 }))).body.done, { met: 1 });
+  for (let tries = 1; ; tries++) {
+    // On a busy machine a second is not enough for this one, either: then yet another is asked.
+    const { body } = await post('/prove/MEET', callOf('MEET', `meets-${tries}`, { digits: 1 }));
+    if (body.error?.code === '20202') continue;
+    assert.deepEqual(body.done, { met: 1 });
+    break;
+  }
 });
