@@ -20,6 +20,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/webhooks"
 )
@@ -83,7 +84,7 @@ type Options struct {
 	// knows of no batches.
 	Batch func(context.Context, *lifecycle.Transaction) (lifecycle.Submission, []lifecycle.BatchTransaction)
 	// Fees says what others pay, and what each type would pay now; nil leaves it out.
-	Fees func(context.Context) (*lifecycle.Look, []lifecycle.TypeFee, error)
+	Fees func(context.Context) (*fees.Look, []fees.TypeFee, error)
 	// Simulate has a worker say what a transaction that is not posted would do now, and tells what
 	// its first attempt would pay. Errors are those of package dispatcher, ErrNoSimulator and
 	// BusyError among them, and queues.ErrUnavailable; nil simulates nothing.
@@ -99,7 +100,7 @@ type Options struct {
 	// Rate is how many transactions each name of a key may post, and how many other requests
 	// it may make beside them, over all processes together; none for no limit.
 	Rate queues.Rate
-	// BlockZkapps is how many zkApp commands a block takes, default lifecycle.BlockTakes.
+	// BlockZkapps is how many zkApp commands a block takes, default fees.BlockTakes.
 	BlockZkapps int
 	// Width is how many of a queue may be in flight where nobody has set it, default 1.
 	Width int

@@ -20,6 +20,7 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -391,7 +392,7 @@ func (f *form) terms() (t lifecycle.Terms) {
 		switch {
 		case err != nil:
 			f.wrong("maxFee", "must be an amount of nanomina, as a decimal string")
-		case fee < lifecycle.LeastFee:
+		case fee < fees.Least:
 			f.wrong("maxFee", "must be at least 1000000: it is in nanomina, and no node takes less than 0.001 MINA; 1 MINA is 1000000000")
 		}
 		t.MaxFee = fee

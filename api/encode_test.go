@@ -14,6 +14,7 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -102,13 +103,13 @@ type shownAttempt struct {
 }
 
 type shownEstimate struct {
-	Fee          uint64                `json:"fee,string"`
-	FeePerWeight *uint64               `json:"feePerWeight,string"`
-	Weight       int                   `json:"weight"`
-	Why          lifecycle.QuoteReason `json:"why"`
+	Fee          uint64      `json:"fee,string"`
+	FeePerWeight *uint64     `json:"feePerWeight,string"`
+	Weight       int         `json:"weight"`
+	Why          fees.Reason `json:"why"`
 }
 
-func showEstimate(q lifecycle.Quote) *shownEstimate {
+func showEstimate(q fees.Quote) *shownEstimate {
 	if q.Why == "" {
 		return nil
 	}
@@ -235,7 +236,7 @@ func random(r *rand.Rand, text string) *lifecycle.Transaction {
 			Weight: r.IntN(2) * r.IntN(100),
 		}
 		if r.IntN(2) == 0 {
-			a.Quote = lifecycle.Quote{Fee: r.Uint64(), PerWeight: r.Uint64N(2) * r.Uint64(), Weight: 1 + r.IntN(20), Why: lifecycle.QuotePool}
+			a.Quote = fees.Quote{Fee: r.Uint64(), PerWeight: r.Uint64N(2) * r.Uint64(), Weight: 1 + r.IntN(20), Why: fees.Pool}
 		}
 		if r.IntN(2) == 0 {
 			a.Data = json.RawMessage(`{"answered":-0}`)

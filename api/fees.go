@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/fees"
 )
 
 // getFees tells what others pay for a place in a block, what ours would pay now, and what
 // was spent.
 func (a *api) getFees(w http.ResponseWriter, r *http.Request) error {
-	var last *lifecycle.Look
-	var types []lifecycle.TypeFee
+	var last *fees.Look
+	var types []fees.TypeFee
 	var err error
 	if a.Fees != nil {
 		if last, types, err = a.Fees(r.Context()); err != nil {
@@ -24,10 +24,10 @@ func (a *api) getFees(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return send(w, http.StatusOK, appendFees(nil, last, cmp.Or(a.BlockZkapps, lifecycle.BlockTakes), types, spent))
+	return send(w, http.StatusOK, appendFees(nil, last, cmp.Or(a.BlockZkapps, fees.BlockTakes), types, spent))
 }
 
-func appendFees(b []byte, last *lifecycle.Look, takes int, types []lifecycle.TypeFee, spent []queues.Spent) []byte {
+func appendFees(b []byte, last *fees.Look, takes int, types []fees.TypeFee, spent []queues.Spent) []byte {
 	o := object{b}
 	o.open()
 	o.name("pool")
@@ -37,7 +37,7 @@ func appendFees(b []byte, last *lifecycle.Look, takes int, types []lifecycle.Typ
 		o.look(last, takes)
 	}
 	o.name("types")
-	o.b = appendList(o.b, types, func(b []byte, t lifecycle.TypeFee) []byte {
+	o.b = appendList(o.b, types, func(b []byte, t fees.TypeFee) []byte {
 		o := object{b}
 		o.open()
 		o.text("type", t.Type)
@@ -65,7 +65,7 @@ func appendFees(b []byte, last *lifecycle.Look, takes int, types []lifecycle.Typ
 
 // look is what a pool showed: what others pay for each unit of weight at the end of each of
 // the next blocks, if nobody came any more.
-func (o *object) look(l *lifecycle.Look, takes int) {
+func (o *object) look(l *fees.Look, takes int) {
 	o.open()
 	o.time("at", l.At)
 	o.number("size", int64(l.Size))
@@ -87,7 +87,7 @@ func (o *object) look(l *lifecycle.Look, takes int) {
 
 // estimate is what the fee of an attempt was estimated from, null where it goes by no
 // market.
-func (o *object) estimate(q *lifecycle.Quote) {
+func (o *object) estimate(q *fees.Quote) {
 	o.name("estimate")
 	if q.Why == "" {
 		o.null()

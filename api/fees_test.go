@@ -8,21 +8,22 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
 // TestFees: what others pay, what ours would pay, and what was spent.
 func TestFees(t *testing.T) {
 	t.Parallel()
-	var look *lifecycle.Look
+	var look *fees.Look
 	var failure error
-	types := []lifecycle.TypeFee{
-		{Type: "NEW", Quote: lifecycle.Quote{Fee: 240, PerWeight: 30, Weight: 8, Why: lifecycle.QuotePool}},
-		{Type: "MINT", Weight: 3, Quote: lifecycle.Quote{Fee: 100}},
+	types := []fees.TypeFee{
+		{Type: "NEW", Quote: fees.Quote{Fee: 240, PerWeight: 30, Weight: 8, Why: fees.Pool}},
+		{Type: "MINT", Weight: 3, Quote: fees.Quote{Fee: 100}},
 	}
 	s := setup(t, func(o *Options) {
 		o.BlockZkapps = 24
-		o.Fees = func(context.Context) (*lifecycle.Look, []lifecycle.TypeFee, error) { return look, types, failure }
+		o.Fees = func(context.Context) (*fees.Look, []fees.TypeFee, error) { return look, types, failure }
 	})
 	wants := func(pool, spent string) {
 		t.Helper()
@@ -34,7 +35,7 @@ func TestFees(t *testing.T) {
 		}
 	}
 	wants("null", "[]")
-	look = &lifecycle.Look{At: time.UnixMilli(0), Size: 40, Ranks: []uint64{9, 8, 7, 6, 5}}
+	look = &fees.Look{At: time.UnixMilli(0), Size: 40, Ranks: []uint64{9, 8, 7, 6, 5}}
 	post(s, "q", "u")
 	if err := s.senders.Register(t.Context(), "B62a", "http://w"); err != nil {
 		t.Fatal(err)

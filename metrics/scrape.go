@@ -13,6 +13,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/webhooks"
 )
@@ -254,10 +255,10 @@ func (s *scrape) senders(all []*senders.Sender, fees map[string]uint64, show sho
 }
 
 // fees shows what others pay, for the next ten blocks, and what ours would.
-func (s *scrape) fees(look *lifecycle.Look, types []lifecycle.TypeFee, show shown) {
+func (s *scrape) fees(look *fees.Look, types []fees.TypeFee, show shown) {
 	if look != nil {
 		show("pool_size", float64(look.Size))
-		for i := 1; i < lifecycle.MaxFeeTarget; i += 2 { // ranks go by half blocks
+		for i := 1; i < fees.MaxTarget; i += 2 { // ranks go by half blocks
 			pays := uint64(0)
 			if i < len(look.Ranks) {
 				pays = look.Ranks[i]

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 	"strings"
 	"unicode/utf8"
@@ -91,7 +92,7 @@ func (e *Error) Error() string {
 const (
 	CodeNoAnswer       = lifecycle.CodeNoAnswer // Transport: nothing usable came back
 	CodeGateway        = lifecycle.CodeGateway  // Transport: words that are not Mina's, and may be a gateway's
-	CodeEvicted        = lifecycle.CodeEvicted  // RaiseFee: the pool is full and the fee too low
+	CodeEvicted        = fees.CodeEvicted       // RaiseFee: the pool is full and the fee too low
 	CodeMalformed      = "Malformed"            // Permanent: the node cannot read the command
 	CodeUnknownRefusal = "Unknown_refusal"      // Reprove: a refusal in words that we do not know
 	CodeUnknownFailure = "Unknown_failure"      // Reprove: a failure without a reason that we can name
@@ -182,7 +183,7 @@ func bareRefusal(message string) (Class, string) {
 // poolReason is the transaction pool's vocabulary, a JSON array of one word
 // each, with the words of the networks before Berkeley.
 func poolReason(code string) (Class, bool) {
-	if lifecycle.TooCheap(code) {
+	if fees.TooCheap(code) {
 		return RaiseFee, true
 	}
 	switch code {

@@ -4,7 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"math"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/fees"
 	"strings"
 	"testing"
 )
@@ -181,7 +181,7 @@ func TestAmounts(t *testing.T) {
 		0: "0", 1: "0.000000001", 100_000_000: "0.1", 5_000_000_000: "5", 10_010_000_000: "10.01",
 		math.MaxUint64: "18446744073.709551615",
 	} {
-		if got := lifecycle.FormatMina(nano); got != want {
+		if got := fees.FormatMina(nano); got != want {
 			t.Errorf("FormatMina(%d) = %q, want %q", nano, got, want)
 		}
 	}
@@ -226,7 +226,7 @@ func FuzzAmounts(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if back, err := FeeFromMina(lifecycle.FormatMina(nano)); err != nil || back != nano {
+		if back, err := FeeFromMina(fees.FormatMina(nano)); err != nil || back != nano {
 			t.Errorf("%q is %d, came back as %d, %v", text, nano, back, err)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 	"slices"
 	"strings"
@@ -574,9 +575,9 @@ func TestOffersTold(t *testing.T) {
 		offers    bool
 		fails     bool
 	}{
-		{"as many as a block takes", fmt.Sprintf(some, lifecycle.BlockTakes, "null"), lifecycle.BlockTakes, false, false},
-		{"one more", fmt.Sprintf(some, lifecycle.BlockTakes+1, "[]"), lifecycle.BlockTakes + 1, true, false},
-		{"one more, and no pool", fmt.Sprintf(some, lifecycle.BlockTakes+1, "null"), 0, false, true},
+		{"as many as a block takes", fmt.Sprintf(some, fees.BlockTakes, "null"), fees.BlockTakes, false, false},
+		{"one more", fmt.Sprintf(some, fees.BlockTakes+1, "[]"), fees.BlockTakes + 1, true, false},
+		{"one more, and no pool", fmt.Sprintf(some, fees.BlockTakes+1, "null"), 0, false, true},
 		{"no status", `{"data":{"daemonStatus":null}}`, 0, false, true},
 		{"no metrics", `{"data":{"daemonStatus":{"metrics":null}}}`, 0, false, true},
 	} {
@@ -587,7 +588,7 @@ func TestOffersTold(t *testing.T) {
 		for _, d := range n.nodes[1:] {
 			d.do(func() { d.raw = tt.raw })
 		}
-		size, offers, err := n.Offers(t.Context(), lifecycle.BlockTakes, func(string) bool { return false })
+		size, offers, err := n.Offers(t.Context(), fees.BlockTakes, func(string) bool { return false })
 		if size != tt.size || (offers != nil) != tt.offers || (err != nil) != tt.fails {
 			t.Errorf("%s: %d, %v, %v", tt.name, size, offers, err)
 		}

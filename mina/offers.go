@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/fees"
 )
 
 // PoolSize asks how many commands of any kind lie in the node's pool.
@@ -28,7 +28,7 @@ func (n *Node) PoolSize(ctx context.Context) (int, error) {
 
 // Offers asks what the zkApp commands in the node's pool pay and weigh, but for those
 // whose payer is ours. Mina: payments have room of their own in a block.
-func (n *Node) Offers(ctx context.Context, ours func(payer string) bool) ([]lifecycle.Offer, error) {
+func (n *Node) Offers(ctx context.Context, ours func(payer string) bool) ([]fees.Offer, error) {
 	var data struct {
 		Pooled []struct {
 			Command struct {
@@ -51,10 +51,10 @@ func (n *Node) Offers(ctx context.Context, ours func(payer string) bool) ([]life
 	if err != nil {
 		return nil, fmt.Errorf("asking for the pool: %w", err)
 	}
-	offers := make([]lifecycle.Offer, 0, len(data.Pooled))
+	offers := make([]fees.Offer, 0, len(data.Pooled))
 	for _, p := range data.Pooled {
 		if c := &p.Command; !ours(c.FeePayer.Body.PublicKey) {
-			offers = append(offers, lifecycle.Offer{Fee: uint64(c.FeePayer.Body.Fee), Weight: 1 + len(c.Updates)})
+			offers = append(offers, fees.Offer{Fee: uint64(c.FeePayer.Body.Fee), Weight: 1 + len(c.Updates)})
 		}
 	}
 	return offers, nil
@@ -65,7 +65,7 @@ func (n *Node) Offers(ctx context.Context, ours func(payer string) bool) ([]life
 // what others offer. ErrNoQuorum: none answers.
 func (t *Tracker) Offers(
 	ctx context.Context, takes int, ours func(payer string) bool,
-) (size int, offers []lifecycle.Offer, err error) {
+) (size int, offers []fees.Offer, err error) {
 	var failed []error
 	for i, state := range t.Nodes() {
 		if !state.Voting {

@@ -13,7 +13,7 @@ import (
 
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/fees"
 )
 
 // A mart is a simulated node with a number of commands in its pool, which is asked under
@@ -90,12 +90,12 @@ func TestOffers(t *testing.T) {
 	t.Parallel()
 	none := func(string) bool { return false }
 	quiet := newMart(t, 1, 6)
-	if _, _, err := quiet.tracker.Offers(t.Context(), lifecycle.BlockTakes, none); err == nil {
+	if _, _, err := quiet.tracker.Offers(t.Context(), fees.BlockTakes, none); err == nil {
 		t.Error("a node that nobody has asked has a vote")
 	}
 	quiet.tracker.Poll(t.Context())
-	size, offers, err := quiet.tracker.Offers(t.Context(), lifecycle.BlockTakes, none)
-	if err != nil || size != len(quiet.plans) || size > lifecycle.BlockTakes || offers != nil || quiet.pools.Load() != 0 {
+	size, offers, err := quiet.tracker.Offers(t.Context(), fees.BlockTakes, none)
+	if err != nil || size != len(quiet.plans) || size > fees.BlockTakes || offers != nil || quiet.pools.Load() != 0 {
 		t.Errorf("quiet: %d, %v, %v; the pool was asked for %d times", size, offers, err, quiet.pools.Load())
 	}
 
@@ -104,18 +104,18 @@ func TestOffers(t *testing.T) {
 	ours := busy.plans[3].Payer
 	look := func() {
 		t.Helper()
-		size, offers, err := busy.tracker.Offers(t.Context(), lifecycle.BlockTakes, func(payer string) bool { return payer == ours })
-		if err != nil || size != len(busy.plans) || size <= lifecycle.BlockTakes {
+		size, offers, err := busy.tracker.Offers(t.Context(), fees.BlockTakes, func(payer string) bool { return payer == ours })
+		if err != nil || size != len(busy.plans) || size <= fees.BlockTakes {
 			t.Fatalf("busy: %d, %v", size, err)
 		}
-		var want []lifecycle.Offer
+		var want []fees.Offer
 		for _, p := range busy.plans {
 			if p.Payer != ours {
-				want = append(want, lifecycle.Offer{Fee: p.Fee, Weight: 1 + len(p.Updates)})
+				want = append(want, fees.Offer{Fee: p.Fee, Weight: 1 + len(p.Updates)})
 			}
 		}
-		sorted := func(all []lifecycle.Offer) []lifecycle.Offer {
-			slices.SortFunc(all, func(a, b lifecycle.Offer) int { return int(a.Fee) - int(b.Fee) })
+		sorted := func(all []fees.Offer) []fees.Offer {
+			slices.SortFunc(all, func(a, b fees.Offer) int { return int(a.Fee) - int(b.Fee) })
 			return all
 		}
 		if !slices.Equal(sorted(offers), sorted(want)) {
@@ -135,7 +135,7 @@ func BenchmarkOffers(b *testing.B) {
 	m.tracker.Poll(b.Context())
 	m.said = new([]byte)
 	look := func() {
-		size, offers, err := m.tracker.Offers(b.Context(), lifecycle.BlockTakes, func(string) bool { return false })
+		size, offers, err := m.tracker.Offers(b.Context(), fees.BlockTakes, func(string) bool { return false })
 		if err != nil || len(offers) < 2800 {
 			b.Fatal(size, len(offers), err)
 		}

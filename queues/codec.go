@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -213,15 +214,15 @@ type attempt struct {
 }
 
 type quote struct {
-	Fee       uint64                `json:"fee"`
-	PerWeight uint64                `json:"perWeight,omitempty"`
-	Weight    int                   `json:"weight"`
-	Why       lifecycle.QuoteReason `json:"why"`
+	Fee       uint64      `json:"fee"`
+	PerWeight uint64      `json:"perWeight,omitempty"`
+	Weight    int         `json:"weight"`
+	Why       fees.Reason `json:"why"`
 }
 
 // quoteOf is a quote as it is stored, nil for the zero one.
-func quoteOf(q lifecycle.Quote) *quote {
-	if q == (lifecycle.Quote{}) {
+func quoteOf(q fees.Quote) *quote {
+	if q == (fees.Quote{}) {
 		return nil
 	}
 	return new(quote(q))
@@ -290,7 +291,7 @@ func decodeRecord(t *lifecycle.Transaction, text string) error {
 			Alone: a.Alone,
 		})
 		if a.Quote != nil {
-			t.Attempts[i].Quote = lifecycle.Quote(*a.Quote)
+			t.Attempts[i].Quote = fees.Quote(*a.Quote)
 		}
 	}
 	switch {

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/fees"
 )
 
 // A Market is what all processes know of what others pay, and of what types weigh.
 type Market struct {
-	Looks   []lifecycle.Look // the latest first
-	Weights map[string]int   // by type: 1 + account updates of what its workers signed last
+	Looks   []fees.Look    // the latest first
+	Weights map[string]int // by type: 1 + account updates of what its workers signed last
 }
 
 // MarketNews are what a process adds to it.
@@ -23,14 +23,14 @@ type MarketNews struct {
 	// Turn is the time between two looks of all processes together, if this one would make
 	// the next; 0 if not.
 	Turn    time.Duration
-	Look    *lifecycle.Look // nil for none; its time is that of Redis
+	Look    *fees.Look // nil for none; its time is that of Redis
 	Weights map[string]int
 }
 
 // Market adds what is new, and returns all that is known; mine, that the caller is to look
 // at the pool. Error: ErrUnavailable.
 func (s *Store) Market(ctx context.Context, news MarketNews) (m Market, mine bool, err error) {
-	args := []any{news.Turn.Milliseconds(), encodeLook(news.Look), lifecycle.MarketLooks}
+	args := []any{news.Turn.Milliseconds(), encodeLook(news.Look), fees.Looks}
 	for typ, weight := range news.Weights {
 		args = append(args, typ, weight)
 	}
@@ -56,7 +56,7 @@ func (s *Store) Market(ctx context.Context, news MarketNews) (m Market, mine boo
 }
 
 // encodeLook is the size of the pool and the ranks, as words.
-func encodeLook(l *lifecycle.Look) string {
+func encodeLook(l *fees.Look) string {
 	if l == nil {
 		return ""
 	}
@@ -68,13 +68,13 @@ func encodeLook(l *lifecycle.Look) string {
 }
 
 // look reads what market.lua keeps.
-func (e *numbers) look(text string) lifecycle.Look {
+func (e *numbers) look(text string) fees.Look {
 	w := strings.Fields(text)
 	if len(w) < 2 {
 		e.keep(fmt.Errorf("%q is no look", text))
-		return lifecycle.Look{}
+		return fees.Look{}
 	}
-	l := lifecycle.Look{At: fromMillis(e.int(w[0])), Size: int(e.int(w[1]))}
+	l := fees.Look{At: fromMillis(e.int(w[0])), Size: int(e.int(w[1]))}
 	for _, rank := range w[2:] {
 		l.Ranks = append(l.Ranks, e.uint64(rank))
 	}

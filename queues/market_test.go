@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -26,15 +27,15 @@ func testMarket(f *fixture) {
 	equal(f.T, "whose turn it is", fmt.Sprint(first, second), "true false")
 
 	began := f.now()
-	for n := range lifecycle.MarketLooks + 3 {
-		l := &lifecycle.Look{Size: n, Ranks: []uint64{1<<64 - 1, uint64(n)}[:n%3]}
+	for n := range fees.Looks + 3 {
+		l := &fees.Look{Size: n, Ranks: []uint64{1<<64 - 1, uint64(n)}[:n%3]}
 		market(queues.MarketNews{Look: l})
 	}
 	m, mine := market(queues.MarketNews{Weights: map[string]int{"A": 9, "B": 2}})
 	equal(f.T, "the turn", mine, false)
-	equal(f.T, "looks", len(m.Looks), lifecycle.MarketLooks)
+	equal(f.T, "looks", len(m.Looks), fees.Looks)
 	for i, l := range m.Looks {
-		n := lifecycle.MarketLooks + 2 - i
+		n := fees.Looks + 2 - i
 		equal(f.T, "the latest first", fmt.Sprint(l.Size, l.Ranks), fmt.Sprint(n, []uint64{1<<64 - 1, uint64(n)}[:n%3]))
 		if l.At.Before(began.Truncate(time.Millisecond)) || l.At.After(f.now()) {
 			f.Errorf("looked at %v, and it is %v", l.At, f.now())

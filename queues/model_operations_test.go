@@ -14,6 +14,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/explorer"
 )
@@ -855,12 +856,12 @@ func (m *model) repost() bool {
 func (m *model) lookAtMarket() bool {
 	news := queues.MarketNews{Turn: m.hours(), Weights: map[string]int{}}
 	if m.draw(2) {
-		news.Look = &lifecycle.Look{Size: m.rand.IntN(9), Ranks: []uint64{fee, uint64(m.rand.IntN(9))}[:1+m.rand.IntN(2)]}
+		news.Look = &fees.Look{Size: m.rand.IntN(9), Ranks: []uint64{fee, uint64(m.rand.IntN(9))}[:1+m.rand.IntN(2)]}
 	}
 	if m.draw(2) {
 		news.Weights[one(m, vote, batch)] = 1 + m.rand.IntN(9)
 	}
-	told := func(mine bool, looks []lifecycle.Look, weights map[string]int) answer {
+	told := func(mine bool, looks []fees.Look, weights map[string]int) answer {
 		a := says("%v %v", mine, weights)
 		for i := range looks {
 			a.Text += fmt.Sprintf("; %d of %d", looks[i].Ranks, looks[i].Size)
@@ -884,8 +885,8 @@ func (m *model) lookAtMarket() bool {
 			k.looks = nil
 		}
 		if news.Look != nil {
-			seen := lifecycle.Look{At: m.now, Size: news.Look.Size, Ranks: news.Look.Ranks}
-			k.looks = slices.Concat([]lifecycle.Look{seen}, k.looks)[:min(len(k.looks)+1, lifecycle.MarketLooks)]
+			seen := fees.Look{At: m.now, Size: news.Look.Size, Ranks: news.Look.Ranks}
+			k.looks = slices.Concat([]fees.Look{seen}, k.looks)[:min(len(k.looks)+1, fees.Looks)]
 			k.until = m.now.Add(24 * hour)
 		}
 		maps.Copy(k.weights, news.Weights)

@@ -19,6 +19,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/explorer"
 	"mina-sequencer/sequencer/test/lane"
@@ -454,7 +455,7 @@ type goneKey struct {
 // market is what is known of it: the looks, the latest first, until when, and who has the turn
 // until when.
 type market struct {
-	looks       []lifecycle.Look
+	looks       []fees.Look
 	until, turn time.Time
 	weights     map[string]int
 }

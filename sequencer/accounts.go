@@ -11,6 +11,7 @@ import (
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -98,10 +99,10 @@ func (s *Sequencer) shortOf(a mina.Account) string {
 	case a.Balance < least:
 		locked := ""
 		if a.Locked > 0 {
-			locked = ", and " + lifecycle.FormatMina(a.Locked) + " that its timing still locks"
+			locked = ", and " + fees.FormatMina(a.Locked) + " that its timing still locks"
 		}
 		return fmt.Sprintf("it has %s MINA to spend%s, less than %s: fund it",
-			lifecycle.FormatMina(a.Balance), locked, lifecycle.FormatMina(least))
+			fees.FormatMina(a.Balance), locked, fees.FormatMina(least))
 	}
 	return ""
 }

@@ -9,13 +9,13 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/fees"
 )
 
 // A market is what this process knows of what others pay, and of what types weigh.
 type market struct {
 	mu      sync.Mutex
-	looks   []lifecycle.Look
+	looks   []fees.Look
 	weights map[string]int
 	news    map[string]int // of weights: what the others are still to be told
 	asked   time.Time      // when the others, or a node, were last asked
@@ -35,7 +35,7 @@ const marketPause = 200 * time.Millisecond
 // lookAtPool has what the processes know of the market read, and the pool looked at in the
 // turn of this process, where fees go by it and it is time.
 func (s *Sequencer) lookAtPool(ctx context.Context) {
-	m, every := &s.market, lifecycle.LookEvery(s.Chain.Chain().SlotTime)
+	m, every := &s.market, fees.LookEvery(s.Chain.Chain().SlotTime)
 	if !s.Policy.FeeAuto {
 		return
 	}
@@ -81,13 +81,13 @@ func (s *Sequencer) marketUnknown() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	since := time.Since(m.asked)
-	return since > 2*lifecycle.LookEvery(s.Chain.Chain().SlotTime) ||
+	return since > 2*fees.LookEvery(s.Chain.Chain().SlotTime) ||
 		m.ending != nil && since < marketGrace && !s.priceKnown(m.looks)
 }
 
 // priceKnown reports whether the looks still say what others pay.
-func (s *Sequencer) priceKnown(looks []lifecycle.Look) bool {
-	m := lifecycle.Market{Looks: looks}
+func (s *Sequencer) priceKnown(looks []fees.Look) bool {
+	m := fees.Market{Looks: looks}
 	_, known := m.Price(s.Now(), s.Chain.Chain().SlotTime, s.Policy.FeeTarget)
 	return known
 }
@@ -138,11 +138,11 @@ func (s *Sequencer) awaitLook(ctx context.Context, known queues.Market) {
 }
 
 // lookAtOffers asks a node what others pay.
-func (s *Sequencer) lookAtOffers(ctx context.Context) (lifecycle.Look, error) {
+func (s *Sequencer) lookAtOffers(ctx context.Context) (fees.Look, error) {
 	ours := map[string]bool{}
 	for p, err := range s.Senders.All(ctx) {
 		if err != nil {
-			return lifecycle.Look{}, err
+			return fees.Look{}, err
 		}
 		ours[p.AccountID] = true
 	}
@@ -150,10 +150,10 @@ func (s *Sequencer) lookAtOffers(ctx context.Context) (lifecycle.Look, error) {
 	defer cancel()
 	size, offers, err := s.Chain.Offers(ctx, s.Policy.BlockLimit(), func(payer string) bool { return ours[payer] })
 	if err != nil {
-		return lifecycle.Look{}, err
+		return fees.Look{}, err
 	}
 	tell(s.Meter.Looked, offers != nil)
-	return lifecycle.NewLook(s.Now(), size, offers, s.Policy.BlockLimit()), nil
+	return fees.NewLook(s.Now(), size, offers, s.Policy.BlockLimit()), nil
 }
 
 // learn takes in what all processes know.
@@ -207,22 +207,22 @@ func (s *Sequencer) weighed(typ string, weight int) {
 }
 
 // marketOf is what this process knows of what a transaction of a type is to pay.
-func (s *Sequencer) marketOf(typ string) lifecycle.Market {
+func (s *Sequencer) marketOf(typ string) fees.Market {
 	m := &s.market
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return lifecycle.Market{Looks: m.looks, Weight: m.weights[typ]}
+	return fees.Market{Looks: m.looks, Weight: m.weights[typ]}
 }
 
 // Fees is what all processes know of what others pay, the last look at the pool, nil if
 // there is none, and what the next attempt of each type of Mina would pay. Error:
 // queues.ErrUnavailable.
-func (s *Sequencer) Fees(ctx context.Context) (*lifecycle.Look, []lifecycle.TypeFee, error) {
+func (s *Sequencer) Fees(ctx context.Context) (*fees.Look, []fees.TypeFee, error) {
 	known, _, err := s.Store.Market(ctx, queues.MarketNews{})
 	if err != nil {
 		return nil, nil, err
 	}
-	var last *lifecycle.Look
+	var last *fees.Look
 	if len(known.Looks) > 0 {
 		last = &known.Looks[0]
 	}
@@ -231,13 +231,13 @@ func (s *Sequencer) Fees(ctx context.Context) (*lifecycle.Look, []lifecycle.Type
 		names = append(names, typ)
 	}
 	slices.Sort(names)
-	var fees []lifecycle.TypeFee
+	var types []fees.TypeFee
 	for _, typ := range slices.Compact(names) {
 		if typ == dispatcher.SubmitBatchType {
 			continue // it is for no block of Mina
 		}
-		m := lifecycle.Market{Looks: known.Looks, Weight: known.Weights[typ]}
-		fees = append(fees, m.TypeFee(typ, &s.Policy, s.Now(), s.Chain.Chain().SlotTime))
+		m := fees.Market{Looks: known.Looks, Weight: known.Weights[typ]}
+		types = append(types, m.TypeFee(typ, s.Policy.Fees(), s.Now(), s.Chain.Chain().SlotTime))
 	}
-	return last, fees, nil
+	return last, types, nil
 }

@@ -19,6 +19,7 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
@@ -124,7 +125,7 @@ func TestMarket(t *testing.T) {
 		paid := func(x *lifecycle.Transaction, n, weight int) {
 			t.Helper()
 			a := x.Attempt(n)
-			if a == nil || a.Weight != weight || a.Quote.Weight != weight || a.Quote.Why != lifecycle.QuotePool ||
+			if a == nil || a.Weight != weight || a.Quote.Weight != weight || a.Quote.Why != fees.Pool ||
 				a.Fee != a.Quote.Fee || a.Fee < uint64(weight)*at*9/10 || a.Fee > uint64(weight)*at*5/4 {
 				t.Errorf("%s, attempt %d: %+v", x.UID, n, x.Attempts)
 			}
@@ -221,7 +222,7 @@ func TestMarketCosts(t *testing.T) {
 					t.Errorf("%d of %d looks went on to all of the pool", offers, sizes)
 				}
 				x := b.Await("t0", lifecycle.Done, time.Second)
-				if why := x.Attempts[0].Quote.Why; why == lifecycle.QuotePool != c.busy {
+				if why := x.Attempts[0].Quote.Why; why == fees.Pool != c.busy {
 					t.Errorf("paid %d for %q", x.Attempts[0].Fee, why)
 				}
 			})
@@ -242,7 +243,7 @@ func TestMarketUnknown(t *testing.T) {
 		b.open()
 		b.Post("q", "t")
 		x := b.Await("t", lifecycle.Done, 3*time.Hour)
-		if a := x.Attempts[0]; a.Fee != b.Policy.Fee || a.Quote.Why != lifecycle.QuoteUnknown {
+		if a := x.Attempts[0]; a.Fee != b.Policy.Fee || a.Quote.Why != fees.Unknown {
 			t.Errorf("%+v", a)
 		}
 	})
@@ -267,7 +268,7 @@ func TestMarketAwaited(t *testing.T) {
 				harness.Until(b.Ctx, idle)
 				b.Post("q", "t")
 				x := b.Await("t", lifecycle.Done, 3*time.Hour)
-				if why := x.Attempts[0].Quote.Why; why != lifecycle.QuotePool {
+				if why := x.Attempts[0].Quote.Why; why != fees.Pool {
 					t.Errorf("planned for %q", why)
 				}
 			})

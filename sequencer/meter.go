@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -40,10 +41,10 @@ type Move struct {
 // A Settlement is an attempt that was included in a block, and has cost its fee.
 type Settlement struct {
 	Type, Sender string
-	Fee          uint64          // nanomina
-	Quote        lifecycle.Quote // that it was estimated from
-	Failed       bool            // in that block
-	Beside       bool            // the one before it of its queue is in that block, too
+	Fee          uint64     // nanomina
+	Quote        fees.Quote // that it was estimated from
+	Failed       bool       // in that block
+	Beside       bool       // the one before it of its queue is in that block, too
 	// Waited is the time since this process first sent what might have landed, Blocks
 	// how many blocks came since, its own included; 0 if another process did.
 	Waited time.Duration

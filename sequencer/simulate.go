@@ -152,7 +152,7 @@ func (s *Sequencer) trial(t *lifecycle.Transaction, p *senders.Sender) dispatche
 func (s *Sequencer) feeOf(t *lifecycle.Transaction, weight int) uint64 {
 	m := s.marketOf(t.Type)
 	m.Weight = cmp.Or(weight, m.Weight)
-	fee := m.TypeFee(t.Type, &s.Policy, s.Now(), s.Chain.Chain().SlotTime).Quote.Fee
+	fee := m.TypeFee(t.Type, s.Policy.Fees(), s.Now(), s.Chain.Chain().SlotTime).Quote.Fee
 	if t.MaxFee > 0 {
 		fee = min(fee, t.MaxFee)
 	}

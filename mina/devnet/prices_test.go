@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/lane"
 )
 
 // An offer waits for a block.
 type offer struct {
-	lifecycle.Offer
+	fees.Offer
 	perWeight float64
 	until     uint32
 }
@@ -25,7 +26,7 @@ type offer struct {
 // what the pool showed, and after how many raises; last is what it has paid until then.
 type bidder struct {
 	name string
-	bid  func(looks []lifecycle.Look, now time.Time, weight, raises int, last uint64) uint64
+	bid  func(looks []fees.Look, now time.Time, weight, raises int, last uint64) uint64
 }
 
 const (
@@ -43,11 +44,11 @@ func policy(first uint64) *lifecycle.Policy {
 // constant is a fee that knows no weight, half as much again with each raise.
 func constant(mina float64) bidder {
 	p := policy(uint64(mina * 1e9))
-	return bidder{fmt.Sprint(mina), func(_ []lifecycle.Look, _ time.Time, _, raises int, last uint64) uint64 {
+	return bidder{fmt.Sprint(mina), func(_ []fees.Look, _ time.Time, _, raises int, last uint64) uint64 {
 		if raises == 0 {
 			return p.Fee
 		}
-		return p.Raised(last)
+		return p.Fees().Raised(last)
 	}}
 }
 
@@ -55,16 +56,16 @@ func constant(mina float64) bidder {
 func byMarket() bidder {
 	p := policy(100_000_000)
 	p.FeeAuto = true
-	return bidder{"auto", func(looks []lifecycle.Look, now time.Time, weight, raises int, last uint64) uint64 {
-		m := lifecycle.Market{Looks: looks, Weight: weight}
-		q := m.Quote(p, now, slotTime, weight, p.FeeMax)
+	return bidder{"auto", func(looks []fees.Look, now time.Time, weight, raises int, last uint64) uint64 {
+		m := fees.Market{Looks: looks, Weight: weight}
+		q := m.Quote(p.Fees(), now, slotTime, weight, p.FeeMax)
 		switch {
 		case raises == 0:
 			return q.Fee
 		case q.Pays(last):
 			return last
 		}
-		return p.Outbid(&q, last, p.FeeMax)
+		return p.Fees().Outbid(&q, last, p.FeeMax)
 	}}
 }
 
@@ -99,7 +100,7 @@ func day(m *devnet.Market, bidders []bidder, updates []int) map[string]*result {
 	results := map[string]*result{}
 	fill := rand.New(rand.NewPCG(m.Seed, 99))
 	var pool, before []offer
-	var looks []lifecycle.Look // the latest first
+	var looks []fees.Look // the latest first
 	var waiting []*ours
 	for slot := range uint32(960 + 200) {
 		// A look in the middle of the slot shows half of what comes in it.
@@ -110,19 +111,19 @@ func day(m *devnet.Market, bidders []bidder, updates []int) map[string]*result {
 				until = 1 << 30
 			}
 			weight := 1 + len(p.Updates)
-			pool = append(pool, offer{lifecycle.Offer{Fee: p.Fee, Weight: weight}, float64(p.Fee) / float64(weight), until})
+			pool = append(pool, offer{fees.Offer{Fee: p.Fee, Weight: weight}, float64(p.Fee) / float64(weight), until})
 			if i%2 == 0 {
 				half = append(half, pool[len(pool)-1])
 			}
 		}
 		now := time.Unix(0, 0).Add(time.Duration(slot) * slotTime)
-		var offers []lifecycle.Offer
+		var offers []fees.Offer
 		if waiting := append(slices.Clone(before), half...); len(waiting) > blockTakes {
 			for _, o := range waiting {
 				offers = append(offers, o.Offer)
 			}
 		}
-		looks = slices.Insert(looks, 0, lifecycle.NewLook(now, len(before)+len(half), offers, blockTakes))
+		looks = slices.Insert(looks, 0, fees.NewLook(now, len(before)+len(half), offers, blockTakes))
 		for _, b := range bidders {
 			for _, n := range updates {
 				key := fmt.Sprint(b.name, " ", n)

@@ -60,7 +60,8 @@ func TestComplete(t *testing.T) {
 	same(t, "the exit codes", all(exits), exitCodes(t))
 
 	lifecycle := constants(t, "sequencer/lifecycle", byName(own))
-	others := slices.Concat(constants(t, "dispatcher", byName(own)), constants(t, "mina", byName(own)))
+	others := slices.Concat(constants(t, "dispatcher", byName(own)), constants(t, "mina", byName(own)),
+		constants(t, "sequencer/fees", byName(own)))
 	stored := matches(t, `\bevent\([^\n]*'([A-Z_]+)'(?:, [a-z]+)?\)|\bresumed\('([A-Z_]+)'`, "queues/lua/*.lua", "senders/*.lua")
 	stored = append(stored, matches(t, `Code: "([A-Z]+)"`, "sequencer/webhooks/manage.go")...)
 	has(t, "an error or an event", slices.Concat(all(failures), all(events)), lifecycle)
@@ -69,7 +70,7 @@ func TestComplete(t *testing.T) {
 
 	known := slices.Concat(lifecycle, others, all(reasons))
 	has(t, "told by an event", slices.Concat(lifecycle, stored), all(events))
-	words := matches(t, `"([A-Z][a-z]+(?:_[a-z]+)+)"`, "mina/*.go", "sequencer/lifecycle/*.go")
+	words := matches(t, `"([A-Z][a-z]+(?:_[a-z]+)+)"`, "mina/*.go", "sequencer/fees/*.go", "sequencer/lifecycle/*.go")
 	for _, code := range all(failures) {
 		if _, err := strconv.Atoi(code); err != nil && !slices.Contains(known, code) && !slices.Contains(words, code) {
 			t.Errorf("%s is no error of a transaction any more", code)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"mina-sequencer/sequencer/fees"
 )
 
 // An Attempt is one signed command, one call of a legacy worker, or one post of a batch, of a
@@ -16,16 +18,16 @@ type Attempt struct {
 	Cause      Cause
 	Sender     string
 	Nonce      uint32
-	Fee        uint64 // nanomina
-	Quote      Quote  // that Fee was estimated from; zero where it goes by no market
-	Weight     int    // 1 + account updates, as it was signed; 0 if it was not
-	Alone      bool   // it may not be in flight beside others of its queue, as it was signed
-	ValidUntil uint32 // last slot since genesis in which it can be included
-	Base       string // digest of what it is made upon, as its worker is told; "" where that is the chain
-	Legacy     bool   // its worker sends by itself: nobody here has its bytes
-	Hash       string // as the worker computed it
-	NodeHash   string // as a node or the chain gave it
-	Height     uint32 // of the block it is in
+	Fee        uint64     // nanomina
+	Quote      fees.Quote // that Fee was estimated from; zero where it goes by no market
+	Weight     int        // 1 + account updates, as it was signed; 0 if it was not
+	Alone      bool       // it may not be in flight beside others of its queue, as it was signed
+	ValidUntil uint32     // last slot since genesis in which it can be included
+	Base       string     // digest of what it is made upon, as its worker is told; "" where that is the chain
+	Legacy     bool       // its worker sends by itself: nobody here has its bytes
+	Hash       string     // as the worker computed it
+	NodeHash   string     // as a node or the chain gave it
+	Height     uint32     // of the block it is in
 	StateHash  string
 	// Confirmations as of the last change of the transaction.
 	Confirmations int
@@ -180,7 +182,7 @@ func causeOf(e *Error) Cause {
 		return CauseGateway
 	case e.Code == CodeNoAnswer:
 		return CauseNodes
-	case TooCheap(e.Code):
+	case fees.TooCheap(e.Code):
 		return CauseCheap
 	}
 	return NoCause

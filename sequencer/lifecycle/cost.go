@@ -1,23 +1,5 @@
 package lifecycle
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-)
-
-// NanoPerMina is how many nanomina a MINA is.
-const NanoPerMina = 1_000_000_000
-
-// FormatMina writes an amount in MINA, as short as it is exact.
-func FormatMina(nano uint64) string {
-	whole, rest := nano/NanoPerMina, nano%NanoPerMina
-	if rest == 0 {
-		return strconv.FormatUint(whole, 10)
-	}
-	return strings.TrimRight(fmt.Sprintf("%d.%09d", whole, rest), "0")
-}
-
 // Cost is what the attempts of t have cost, or may still cost, in nanomina. Of those
 // with one nonce only one can land, so the dearest of them counts.
 func (t *Transaction) Cost() uint64 {

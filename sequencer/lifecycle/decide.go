@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"mina-sequencer/sequencer/fees"
 )
 
 // maxLosses is how often the same attempt is asked for when the answer got lost; the
@@ -172,7 +174,7 @@ func (v *View) outdated(a *Attempt) *Error {
 		return &Error{Code: CodeExpired, Message: fmt.Sprintf("planned up to slot %d, and not made by then", a.ValidUntil)}
 	case a.Fee > most:
 		return &Error{Code: CodeExpired, Message: fmt.Sprintf("planned for %s MINA, and at most %s are allowed by now",
-			FormatMina(a.Fee), FormatMina(most))}
+			fees.FormatMina(a.Fee), fees.FormatMina(most))}
 	}
 	return nil
 }

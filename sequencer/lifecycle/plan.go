@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"mina-sequencer/sequencer/fees"
 )
 
 // accountRest is how long a sender rests before its account is looked at again.
@@ -118,7 +120,7 @@ func (v *View) nonce(fee uint64) (uint32, Step, bool) {
 			"no node knows the account "+v.Txn.Sender+"; fund it"), false
 	case account.Balance < fee:
 		return 0, v.cannotPay("Insufficient_funds", fmt.Sprintf("%s has %s MINA to spend, the fee is %s",
-			v.Txn.Sender, FormatMina(account.Balance), FormatMina(fee))), false
+			v.Txn.Sender, fees.FormatMina(account.Balance), fees.FormatMina(fee))), false
 	case next != nil && account.Nonce > *next:
 		return 0, v.deferred(deferral{Error: Error{Code: string(StoppedNonce), Message: fmt.Sprintf(
 			"the account's nonce on the chain is %d, ours is %d: somebody else uses it", account.Nonce, *next)},
@@ -148,11 +150,11 @@ func (v *View) behindOurs(chain uint32, what string) Step {
 }
 
 // fee is that of the next attempt, and what it was estimated from.
-func (v *View) fee() (uint64, Quote) {
+func (v *View) fee() (uint64, fees.Quote) {
 	if v.Policy.FeeAuto {
 		return v.bid()
 	}
-	return v.ladder(), Quote{}
+	return v.ladder(), fees.Quote{}
 }
 
 // ladder raises the fee of the last attempt by the factor, up to the cap. A person's retry
@@ -167,7 +169,7 @@ func (v *View) ladder() uint64 {
 		v.Policy.BumpOnPrice && !t.Open() && !last.paidTooLittle():
 		return min(last.Fee, v.feeMax()) // that was no try, or its fee was not at fault
 	}
-	return min(v.Policy.Raised(last.Fee), v.feeMax())
+	return min(v.Policy.Fees().Raised(last.Fee), v.feeMax())
 }
 
 // feeMax is the most that an attempt may pay, by the policy and by what was posted.
@@ -290,6 +292,6 @@ func costlyError(p *Policy, d Denied) *Error {
 	return &Error{
 		Code: CodeFeeLimit,
 		Message: fmt.Sprintf("%s may spend %s MINA on fees in a day (UTC), and has spent %s of it",
-			who, FormatMina(limit), FormatMina(d.Spent)),
+			who, fees.FormatMina(limit), fees.FormatMina(d.Spent)),
 	}
 }

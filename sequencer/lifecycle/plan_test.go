@@ -5,33 +5,11 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"mina-sequencer/sequencer/fees"
 )
 
 const most = math.MaxUint32
-
-// TestFee: each retry pays more by the factor, never above the cap, and always more than
-// before below it.
-func TestFee(t *testing.T) {
-	t.Parallel()
-	p := testPolicy()
-	for _, c := range []struct{ fee, bump, cap, want float64 }{
-		{100, 1.5, 300, 150}, {150, 1.5, 300, 225}, {225, 1.5, 300, 300}, {300, 1.5, 300, 300}, {101, 1.5, 300, 152},
-		{100, 1, 300, 101}, {1, 1.01, 300, 2}, {0, 1.5, 300, 1}, {299, 1, 300, 300},
-	} {
-		p.FeeBump, p.FeeMax = c.bump, uint64(c.cap)
-		if got := p.Raised(uint64(c.fee)); got != uint64(c.want) {
-			t.Errorf("%v raised by %v, at most %v: %d, want %v", c.fee, c.bump, c.cap, got, c.want)
-		}
-	}
-	for _, p.FeeBump = range []float64{1, 100} {
-		for _, limit := range []uint64{1 << 53, math.MaxInt64, math.MaxUint64} {
-			p.FeeMax = limit
-			if got := p.Raised(math.MaxUint64); got != limit {
-				t.Errorf("the highest fee raised by %v, at most %d: %d", p.FeeBump, limit, got)
-			}
-		}
-	}
-}
 
 // TestPlannedFee: what the next attempt pays, by what became of the last.
 func TestPlannedFee(t *testing.T) {
@@ -44,7 +22,7 @@ func TestPlannedFee(t *testing.T) {
 		want uint64
 	}{
 		"refused for its sender":       {refusedAs("Insufficient_funds"), 150},
-		"refused for its fee":          {refusedAs(codeLeastFee), 225},
+		"refused for its fee":          {refusedAs(fees.CodeTooLow), 225},
 		"expired as the network stood": {txn(PhaseDispatching, try(Expired, over, fee(150), stalled), retried(1)), 150},
 		"the first":                    {txn(PhaseDispatching), 100},
 		"a retry":                      {txn(PhaseDispatching, try(Expired, over), retried(1)), 150},
@@ -75,7 +53,7 @@ func TestPlannedFee(t *testing.T) {
 		"its worker failed":      {txn(PhaseDispatching, try(Planned, over, fee(150), failedBy("E")), retried(1)), 150},
 		"it failed in its block": {txn(PhaseDispatching, try(FailedIn, over, fee(150)), retried(1)), 150},
 		"its proof was refused":  {txn(PhaseDispatching, try(Refused, over, fee(150), failedBy("Invalid_proof")), retried(1)), 150},
-		"its fee was":            {txn(PhaseDispatching, try(Refused, over, fee(150), failedBy(codeLeastFee)), retried(1)), 225},
+		"its fee was":            {txn(PhaseDispatching, try(Refused, over, fee(150), failedBy(fees.CodeTooLow)), retried(1)), 225},
 		"it expired":             {txn(PhaseDispatching, try(Expired, over, fee(150)), retried(1)), 225},
 		"something open":         {txn(PhaseDispatching, try(Unknown), try(Planned, over), retried(1)), 150},
 	} {

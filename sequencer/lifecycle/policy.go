@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"time"
+
+	"mina-sequencer/sequencer/fees"
 )
 
 // Policy is what an operator decides. Fees are in nanomina, depths in blocks.
@@ -25,7 +27,7 @@ type Policy struct {
 	FeeAuto         bool
 	FeeMin          uint64
 	FeeTarget       int
-	BlockZkapps     int // zkApp commands that a block takes; 0 for BlockTakes
+	BlockZkapps     int // zkApp commands that a block takes; 0 for fees.BlockTakes
 	FeeBump         float64
 	BumpOnPrice     bool   // else each counted retry raises a constant fee
 	BumpAfter       uint32 // slots in the pool
@@ -53,19 +55,12 @@ type Policy struct {
 	LedgerDelay   time.Duration
 }
 
-// LeastFee is what a node takes for a command at least, in nanomina. Mina: minimum_user_command_fee.
-const LeastFee = 1_000_000
-
 // BlockLimit is how many zkApp commands a block takes.
-func (p *Policy) BlockLimit() int { return cmp.Or(p.BlockZkapps, BlockTakes) }
+func (p *Policy) BlockLimit() int { return cmp.Or(p.BlockZkapps, fees.BlockTakes) }
 
-// Raised is the fee that follows fee: higher by the factor, up to the cap.
-func (p *Policy) Raised(fee uint64) uint64 {
-	raised := math.Ceil(float64(fee) * p.FeeBump)
-	if raised >= float64(p.FeeMax) {
-		return p.FeeMax
-	}
-	return max(uint64(raised), fee+1)
+// Fees is what it says of fees.
+func (p *Policy) Fees() *fees.Policy {
+	return &fees.Policy{Auto: p.FeeAuto, Target: p.FeeTarget, Usual: p.Fee, Least: p.FeeMin, Most: p.FeeMax, Bump: p.FeeBump}
 }
 
 // retryDelay is exponential, capped, with jitter (0 to 1) of a tenth.

@@ -1,6 +1,10 @@
 package lifecycle
 
-import "time"
+import (
+	"time"
+
+	"mina-sequencer/sequencer/fees"
+)
 
 // A raise is another attempt at the nonce of what is open, which pays more. Only one of them can
 // land. The one that was open goes on waiting whatever becomes of the raise.
@@ -51,7 +55,7 @@ func FirstSlot(t *Transaction) uint32 {
 func (v *View) raise(refused bool) Step {
 	best := v.Txn.FirstOpen()
 	quote := v.quote(v.weight())
-	fee := v.Policy.Outbid(&quote, v.Txn.highest(), v.feeMax())
+	fee := v.Policy.Fees().Outbid(&quote, v.Txn.highest(), v.feeMax())
 	if v.outranked() { // it goes along
 		fee = v.along()
 	}
@@ -141,7 +145,7 @@ func (v *View) raiseRefused(a *Attempt, e *Error, before *BytesRead) Step {
 // there as too little; refused: so was the dearest that is open.
 func (v *View) beyond(fee uint64, refused bool) uint64 {
 	if tried := v.Txn.tried(); refused || tried > v.Txn.highest() {
-		fee = max(fee, v.Policy.Raised(tried))
+		fee = max(fee, v.Policy.Fees().Raised(tried))
 	}
 	return min(fee, v.feeMax())
 }
@@ -202,7 +206,7 @@ func (v *View) along() uint64 {
 		}
 	}
 	rank := min(v.rankAhead(), most/weight+1) // what is more than it may pay is cut anyway
-	return min(max(rank*weight, replacing(paid)), most)
+	return min(max(rank*weight, fees.Replacing(paid)), most)
 }
 
 // rankAhead is the lowest rank of those ahead that are in no block, 0 if none is or that one has

@@ -10,19 +10,6 @@ import (
 	"time"
 )
 
-// TestFormatMina: amounts are as short as they are exact.
-func TestFormatMina(t *testing.T) {
-	t.Parallel()
-	for nano, want := range map[uint64]string{
-		0: "0", 1: "0.000000001", 100_000_000: "0.1", NanoPerMina: "1", 10 * NanoPerMina: "10", 11 * NanoPerMina: "11",
-		1_050_000_000: "1.05", 12_000_000_034: "12.000000034", 1<<64 - 1: "18446744073.709551615",
-	} {
-		if got := FormatMina(nano); got != want {
-			t.Errorf("%d nanomina: %s, want %s", nano, got, want)
-		}
-	}
-}
-
 // TestMemo: 22 characters, of namespace and transaction together, the same that other
 // programs make.
 func TestMemo(t *testing.T) {

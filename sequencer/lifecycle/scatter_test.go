@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"mina-sequencer/sequencer/fees"
 )
 
 // TestScatter puts records together from parts, whether a flow leads to them or not,
@@ -95,7 +97,7 @@ func scatteredTxn(r *rand.Rand) *Transaction {
 	for range r.IntN(4) {
 		try(pick(r, outcomes...), fee(pick[uint64](r, 0, 100, 300, 1<<63)))(t)
 		a := t.Last()
-		a.Quote = pick(r, Quote{}, Quote{Fee: 100, Weight: 5, Why: QuotePool})
+		a.Quote = pick(r, fees.Quote{}, fees.Quote{Fee: 100, Weight: 5, Why: fees.Pool})
 		if a.Legacy = r.IntN(4) == 0; a.Legacy {
 			legacy(a)
 		}

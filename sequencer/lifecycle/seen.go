@@ -19,7 +19,7 @@ func (s *Scene) attempts() []Seen {
 	out := make([]Seen, len(s.Txn.Attempts))
 	for i, a := range s.Txn.Attempts {
 		v := s.seen(a)
-		if q := a.Quote.said(); q != "" {
+		if q := a.Quote.Said(); q != "" {
 			v.Detail = strings.TrimPrefix(v.Detail+"; "+q, "; ")
 		}
 		if a.Error != nil {

@@ -1,5 +1,7 @@
 package lifecycle
 
+import "mina-sequencer/sequencer/fees"
+
 // sendTold: the nodes have answered. A refusal counts only if every node refused, in
 // Mina's own words, bytes that had not been sent before, and none shows them since: then
 // they are nowhere, and another sender or nonce may follow. Of bytes that may have been
@@ -100,7 +102,7 @@ func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 		return u.deferred(deferral{Error: *e, Why: rest.Why, Rest: rest.For}) // no fault of its own
 	}
 	s := u.erred(r.Refusal.Permanent)
-	if s.Txn.Phase == PhaseFailing && e.Code == codeLeastFee && a.Fee >= u.feeMax() {
+	if s.Txn.Phase == PhaseFailing && e.Code == fees.CodeTooLow && a.Fee >= u.feeMax() {
 		s = u.usedUp() // no try pays more, and no node takes less
 	}
 	s.Aside.Rest = rest

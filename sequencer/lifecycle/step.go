@@ -1,6 +1,8 @@
 package lifecycle
 
-import "time"
+import (
+	"time"
+)
 
 // A Step is what a decision, or a result, comes to.
 type Step struct {

@@ -1,6 +1,10 @@
 package lifecycle
 
-import "time"
+import (
+	"time"
+
+	"mina-sequencer/sequencer/fees"
+)
 
 // rareDispatchRows are of what seldom happens before a worker answers.
 func rareDispatchRows() []row {
@@ -161,20 +165,20 @@ func rareSentRows() []row {
 				knows(func(l *Local) { l.Costly = clock.Add(time.Minute) })), "sent"},
 			{"too cheap, and a raise is under way", waits(try(Planned, fee(150))), learns(cheap),
 				"sent"},
-			{"too cheap, as one was that paid more: the next rung", waits(try(Refused, over, fee(150), failedBy(CodeEvicted))),
+			{"too cheap, as one was that paid more: the next rung", waits(try(Refused, over, fee(150), failedBy(fees.CodeEvicted))),
 				learns(cheap), "raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 refused 7@150; 3 planned 7@225"},
-			{"which another nonce does not tell", waits(try(Refused, over, at(6), fee(250), failedBy(CodeEvicted))),
+			{"which another nonce does not tell", waits(try(Refused, over, at(6), fee(250), failedBy(fees.CodeEvicted))),
 				learns(cheap), "raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 refused 6@250; 3 planned 7@150"},
-			{"nor another sender", waits(try(Refused, over, by("B62b"), fee(250), failedBy(CodeEvicted))),
+			{"nor another sender", waits(try(Refused, over, by("B62b"), fee(250), failedBy(fees.CodeEvicted))),
 				learns(cheap), "raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 refused 7@250; 3 planned 7@150"},
 			{"nor what was refused for something else", waits(try(Refused, over, fee(250), failedBy("E"))),
 				learns(cheap), "raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 refused 7@250; 3 planned 7@150"},
-			{"nor what was tried before it", txn(PhaseWatching, try(Refused, over, fee(250), failedBy(CodeEvicted)), try(Expired, over, fee(300)), try(Sent)),
+			{"nor what was tried before it", txn(PhaseWatching, try(Refused, over, fee(250), failedBy(fees.CodeEvicted)), try(Expired, over, fee(300)), try(Sent)),
 				learns(says(calling(Send, 3), Refusal{Cheap: true})), "raising; REVISION, WAITING_INCLUSION; 1 refused 7@250; 2 expired 7@300; " +
 					"3 sent 7@100; 4 planned 7@150"},
 			{"nor what ran out", waits(try(Expired, over, fee(250))), learns(cheap),
 				"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 expired 7@250; 3 planned 7@150"},
-			{"too cheap, as one was at the cap", waits(try(Refused, over, fee(300), failedBy(CodeEvicted))), learns(cheap), "sent"},
+			{"too cheap, as one was at the cap", waits(try(Refused, over, fee(300), failedBy(fees.CodeEvicted))), learns(cheap), "sent"},
 			{"too cheap, at the cap", txn(PhaseWatching, try(Sent, fee(300))), learns(cheap),
 				"sent"},
 			{"too cheap, and DONE once: nothing is raised", txn(PhaseDone, try(Included, block), landedBy(1), orphan),

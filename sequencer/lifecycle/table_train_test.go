@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mina-sequencer/sequencer/fees"
 )
 
 // ahead puts members before the transaction of a view, behind puts them after it.
@@ -393,7 +395,7 @@ func trainRaises() row {
 		{"or as high", txn(PhaseWatching, try(Sent, weighing(50))),
 			decides(sees(FatePooled, 0), ahead(heavy, asHigh)),
 			"raising; REVISION, WAITING_INCLUSION; 1 sent 7@100; 2 planned 7@150"},
-		{"and above that what no node takes there", txn(PhaseWatching, try(Sent), try(Refused, over, fee(140), failedBy(CodeEvicted))),
+		{"and above that what no node takes there", txn(PhaseWatching, try(Sent), try(Refused, over, fee(140), failedBy(fees.CodeEvicted))),
 			learns(SendTold{Call: calling(Send, 1), Refusal: &Refusal{Cheap: true}}, ahead(dear)), "raising; REVISION, WAITING_INCLUSION; " +
 				"1 sent 7@100; 2 refused 7@140; 3 planned 7@210"},
 		{"where it was not, once in a while", left, decides(sees(FatePooled, 0), ahead(dear)),

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mina-sequencer/sequencer/fees"
 )
 
 // trace is what a step leaves in the record beside what the table shows: of each
@@ -198,7 +200,7 @@ func tracesOfPersons() []sample {
 // TestErrors: what a person reads of an error, each amount and nonce in its place.
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	mina := func(n uint64) uint64 { return n * NanoPerMina }
+	mina := func(n uint64) uint64 { return n * fees.NanoPerMina }
 	rich := func(v *View) {
 		v.Policy.Fee, v.Policy.FeeMax, v.Policy.FeeLimitSender, v.Policy.FeeLimit = mina(2), mina(9), mina(5), mina(50)
 	}

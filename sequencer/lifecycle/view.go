@@ -1,6 +1,10 @@
 package lifecycle
 
-import "time"
+import (
+	"time"
+
+	"mina-sequencer/sequencer/fees"
+)
 
 // A View is everything that a decision may depend on, as one process knows it. What is
 // not known yet is absent, and may be asked for: a question is an effect like any other.
@@ -10,9 +14,9 @@ type View struct {
 	Tip      Tip
 	Sighting Sighting // of what WatchOf names, by the last look at the chain
 	Local    Local
-	Train    Train  // what else of its queue is in flight on its sender
-	Batch    Batch  // of what is for a ledger
-	Market   Market // where fees go by it
+	Train    Train       // what else of its queue is in flight on its sender
+	Batch    Batch       // of what is for a ledger
+	Market   fees.Market // where fees go by it
 	// Passed is when a node last took what this process gave it, of any transaction, by its clock.
 	// Halted is when one last said that the network takes nothing from anybody; zero if something
 	// has passed since, the chain has begun anew, or this process has nothing signed to try it with.

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"mina-sequencer/sequencer/fees"
 )
 
 // A walk is one life of a transaction as a real flow may go: the store, the worker, the
@@ -273,11 +275,11 @@ func (w *walk) crash() {
 }
 
 // marketAt is any that may be known: of types, too, that weigh otherwise by now.
-func marketAt(r *rand.Rand, now time.Time) Market {
-	m := Market{Weight: pick(r, 0, 2, 5)}
+func marketAt(r *rand.Rand, now time.Time) fees.Market {
+	m := fees.Market{Weight: pick(r, 0, 2, 5)}
 	for at := now; r.IntN(4) > 0 && len(m.Looks) < 3; at = at.Add(-minutes(20)) {
 		price := pick[uint64](r, 0, 5, 40, 1<<60)
-		m.Looks = append(m.Looks, Look{At: at, Size: 30, Ranks: []uint64{2 * price, price}[:r.IntN(3)]})
+		m.Looks = append(m.Looks, fees.Look{At: at, Size: 30, Ranks: []uint64{2 * price, price}[:r.IntN(3)]})
 	}
 	return m
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"slices"
 	"time"
+
+	"mina-sequencer/sequencer/fees"
 )
 
 // ResendEvery is how often what waits in a pool is sent again: a Mina node stops
@@ -197,7 +199,7 @@ func (v *View) pooled() Step {
 		case v.outranked():
 			lingers = v.Local.Costly
 		case v.pays(): // until the market asks for more
-			lingers = v.Clock.Add(LookEvery(v.Tip.SlotTime))
+			lingers = v.Clock.Add(fees.LookEvery(v.Tip.SlotTime))
 		}
 		if !lingers.After(v.Clock) {
 			return v.raise(false)

@@ -17,7 +17,7 @@ import (
 	"mina-sequencer/cmd/sequencer/settings"
 	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/fees"
 )
 
 // lookEvery is how often the round is looked at, and how fast it is posted.
@@ -239,7 +239,7 @@ func changesOf(old, t client.Transaction) []board.Event {
 			e.Detail = "by " + terminal.Shorten(t.Sender, 12)
 		case "REVISION":
 			last := t.Attempts[len(t.Attempts)-1]
-			e.Detail = fmt.Sprintf("attempt %d, nonce %d, fee %s", last.Number, last.Nonce, lifecycle.FormatMina(last.Fee))
+			e.Detail = fmt.Sprintf("attempt %d, nonce %d, fee %s", last.Number, last.Nonce, fees.FormatMina(last.Fee))
 			if ledger := batchLedger(t); ledger != "" {
 				e.Detail = "posted to " + ledger
 			}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mina-sequencer/cmd/sequencer/terminal"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/fees"
 )
 
 // summary says how the round ended, what went wrong on the way and, unless the
@@ -25,7 +25,7 @@ func (r *round) summary(failure error, once bool) []terminal.Line {
 	}
 	wasted := ""
 	if n.wasted > 0 {
-		wasted = fmt.Sprintf(", %s of it for what failed in a block", lifecycle.FormatMina(n.wasted))
+		wasted = fmt.Sprintf(", %s of it for what failed in a block", fees.FormatMina(n.wasted))
 	}
 	for _, row := range []struct {
 		name string
@@ -38,7 +38,7 @@ func (r *round) summary(failure error, once bool) []terminal.Line {
 		{"attempts", terminal.Line{terminal.Plain.Of(fmt.Sprint(n.attempts))}},
 		{"retries", terminal.Line{terminal.Plain.Of(fmt.Sprint(n.retries))}},
 		{"failed in a block", terminal.Line{terminal.Plain.Of(fmt.Sprint(n.failed))}},
-		{"fees", terminal.Line{terminal.Plain.Of(lifecycle.FormatMina(n.fees) + " MINA" + wasted)}},
+		{"fees", terminal.Line{terminal.Plain.Of(fees.FormatMina(n.fees) + " MINA" + wasted)}},
 		{"time", terminal.Line{terminal.Plain.Of(took.String())}},
 		{"ledger", ledger},
 	} {

@@ -16,6 +16,7 @@ import (
 	"mina-sequencer/mina"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -154,7 +155,7 @@ func (d *doctor) account(ctx context.Context, chain *chainLook, account string) 
 	a, err := chain.tracker.Account(ctx, account)
 	least, most, locked := d.cfg.LeastBalance(), uint64(d.cfg.Fee.Max), ""
 	if a.Locked > 0 {
-		locked = ", and " + lifecycle.FormatMina(a.Locked) + " that its timing still locks"
+		locked = ", and " + fees.FormatMina(a.Locked) + " that its timing still locks"
 	}
 	switch {
 	case errors.Is(err, mina.ErrDisagree):
@@ -164,10 +165,10 @@ func (d *doctor) account(ctx context.Context, chain *chainLook, account string) 
 	case !a.Exists:
 		d.problem("ACCOUNT_MISSING", account, "is not on the chain", "send it MINA: its first payment makes it, and costs 1 MINA once")
 	case a.Balance < least:
-		d.problem("NO_FUNDS", account, fmt.Sprintf("has %s MINA to spend%s, and is given work from %s on", lifecycle.FormatMina(a.Balance), locked, lifecycle.FormatMina(least)), "send it MINA, or set SEQUENCER_MIN_BALANCE to less")
+		d.problem("NO_FUNDS", account, fmt.Sprintf("has %s MINA to spend%s, and is given work from %s on", fees.FormatMina(a.Balance), locked, fees.FormatMina(least)), "send it MINA, or set SEQUENCER_MIN_BALANCE to less")
 	case a.Balance < most:
-		d.warn("LOW_FUNDS", account, fmt.Sprintf("has %s MINA to spend%s, and a fee may become %s", lifecycle.FormatMina(a.Balance), locked, lifecycle.FormatMina(most)), "send it MINA, or set SEQUENCER_FEE_MAX to less")
+		d.warn("LOW_FUNDS", account, fmt.Sprintf("has %s MINA to spend%s, and a fee may become %s", fees.FormatMina(a.Balance), locked, fees.FormatMina(most)), "send it MINA, or set SEQUENCER_FEE_MAX to less")
 	default:
-		d.ok("ACCOUNT", account, fmt.Sprintf("has %s MINA to spend%s, next nonce %d", lifecycle.FormatMina(a.Balance), locked, a.Nonce))
+		d.ok("ACCOUNT", account, fmt.Sprintf("has %s MINA to spend%s, next nonce %d", fees.FormatMina(a.Balance), locked, a.Nonce))
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"mina-sequencer/mina"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/fees"
 )
 
 type feeConfig struct {
@@ -32,7 +32,7 @@ func (c feeConfig) check(r *report) {
 	}
 	for name, fee := range map[string]minaFee{"SEQUENCER_FEE": c.First.minaFee, "SEQUENCER_FEE_MIN": c.Min,
 		"SEQUENCER_FEE_MAX": c.Max} {
-		if fee > 0 && fee < lifecycle.LeastFee {
+		if fee > 0 && fee < fees.Least {
 			r.odd(name + "=" + fee.String() + " is less than 0.001 MINA, which is the least that nodes take")
 		}
 	}
@@ -73,7 +73,7 @@ func (f *minaFee) EnvDecode(text string) error {
 	return nil
 }
 
-func (f minaFee) String() string { return lifecycle.FormatMina(uint64(f)) }
+func (f minaFee) String() string { return fees.FormatMina(uint64(f)) }
 
 // firstFee is a fee, or auto: by what others pay. Where nobody knows that, auto pays what
 // the setting is by default.
@@ -86,7 +86,7 @@ type firstFee struct {
 func (f *firstFee) EnvDecode(text string) error {
 	f.auto = text == "auto"
 	if f.auto {
-		f.minaFee = lifecycle.NanoPerMina / 10
+		f.minaFee = fees.NanoPerMina / 10
 		return nil
 	}
 	return f.minaFee.EnvDecode(text)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 )
 
@@ -170,9 +171,9 @@ func (w *World) policy() *lifecycle.Policy {
 // weighs signedWeight.
 const signedWeight = 2
 
-func (w *World) market(now time.Time) (m lifecycle.Market) {
+func (w *World) market(now time.Time) (m fees.Market) {
 	if w.Market {
-		m = lifecycle.Market{Looks: []lifecycle.Look{{At: now, Ranks: []uint64{0}}}, Weight: 1}
+		m = fees.Market{Looks: []fees.Look{{At: now, Ranks: []uint64{0}}}, Weight: 1}
 	}
 	return m
 }

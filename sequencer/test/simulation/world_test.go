@@ -22,6 +22,7 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
+	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 )
@@ -124,7 +125,7 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 	}
 	takes := 1 + d.pick(4, "zkapps", 0)
 	if s.auto {
-		takes = lifecycle.BlockTakes
+		takes = fees.BlockTakes
 	}
 	s.World = harness.NewWith(t, devnet.Config{
 		GossipSpread: 5 * time.Second, GossipMemory: 2 * time.Minute,

@@ -2,156 +2,27 @@ package lifecycle
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 	"time"
+
+	"mina-sequencer/sequencer/fees"
 )
 
-// offers are so many, which pay from most down to 1 for each unit of a weight.
-func offers(most uint64, weight int) (all []Offer) {
-	for pays := uint64(1); pays <= most; pays++ { // in no order that helps
-		all = append(all, Offer{Fee: pays * uint64(weight), Weight: weight})
-	}
-	return all
-}
-
-// TestNewLook: offers are ranked by what they pay for each unit of weight, at the end of
-// each half block.
-func TestNewLook(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		offers []Offer
-		want   []uint64
-	}{
-		"nobody":           {nil, nil},
-		"less than half":   {offers(5, 3), nil},
-		"half a block":     {offers(6, 3), []uint64{1}},
-		"more":             {offers(17, 3), []uint64{12, 6}},
-		"by weight":        {append(offers(11, 1), Offer{Fee: 50, Weight: 100}), []uint64{6, 0}},
-		"weighing nothing": {append(offers(5, 1), Offer{Fee: 9}), []uint64{1}},
-	} {
-		l := NewLook(now, 99, c.offers, BlockTakes)
-		if fmt.Sprint(l.Ranks) != fmt.Sprint(c.want) || l.At != now || l.Size != 99 {
-			t.Errorf("%s: %+v, want %v", name, l, c.want)
-		}
-	}
-	for takes, want := range map[int]string{24: "[29 17 5]", 1: fmt.Sprint(NewLook(now, 40, offers(40, 2), 2).Ranks)} {
-		if l := NewLook(now, 40, offers(40, 2), takes); fmt.Sprint(l.Ranks) != want {
-			t.Errorf("blocks of %d: %v, want %s", takes, l.Ranks, want)
-		}
-	}
-	l := NewLook(now, 3000, offers(3000, 2), BlockTakes)
-	if len(l.Ranks) != MaxFeeTarget || l.Ranks[MaxFeeTarget-1] != 2881 {
-		t.Errorf("of 3,000: %v", l.Ranks)
-	}
-}
-
 // others is a market with looks of so many minutes ago, each with these ranks.
-func others(ranks ...uint64) func(ago ...int) *Market {
-	return func(ago ...int) *Market {
-		m := &Market{}
+func others(ranks ...uint64) func(ago ...int) *fees.Market {
+	return func(ago ...int) *fees.Market {
+		m := &fees.Market{}
 		for _, n := range ago {
-			m.Looks = append(m.Looks, Look{At: now.Add(-minutes(n)), Size: 40, Ranks: ranks})
+			m.Looks = append(m.Looks, fees.Look{At: now.Add(-minutes(n)), Size: 40, Ranks: ranks})
 		}
 		return m
 	}
 }
 
-// TestPrice: whoever stood at half of the blocks aimed at is outbid by a hundredth, in any of
-// the last twelve looks that is not too old.
-func TestPrice(t *testing.T) {
-	t.Parallel()
-	var many []uint64 // 30 and downward, of which the twentieth is 11
-	for n := range uint64(30) {
-		many = append(many, 30-n)
-	}
-	rising := &Market{}
-	for n := range 14 {
-		rising.Looks = append(rising.Looks, Look{At: now.Add(-time.Duration(n) * time.Minute), Ranks: []uint64{0,
-			uint64(1000 * n)}})
-	}
-	for name, c := range map[string]struct {
-		market *Market
-		slot   time.Duration
-		blocks int
-		want   uint64
-		known  bool
-	}{
-		"nobody looked": {&Market{}, time.Minute, 2, 0, false},
-		"in a block":    {others(900, 800, 700)(0), time.Minute, 1, 910, true},
-		"in two":        {others(900, 800, 700)(0), time.Minute, 2, 809, true},
-		"in three":      {others(900, 800, 700)(0), time.Minute, 3, 708, true},
-		"fewer wait":    {others(900, 800, 700)(0), time.Minute, 4, 0, true},
-		"in none":       {others(900, 800)(0), time.Minute, 0, 910, true},
-		"in many":       {others(many...)(0), time.Minute, 30, 12, true},
-		"the dearest of all": {&Market{Looks: append(others(0, 10)(0).Looks, others(0, 500)(3).Looks...)}, time.Minute, 2,
-			506, true},
-		"as old as may be":    {others(0, 800)(13), time.Minute, 2, 809, true},
-		"too old":             {others(0, 800)(14), time.Minute, 2, 0, false},
-		"of slots of minutes": {others(0, 800)(39), 3 * time.Minute, 2, 809, true},
-		"of shorter slots":    {others(0, 800)(13), time.Second, 2, 809, true},
-		"the twelve last":     {rising, 3 * time.Minute, 2, 11111, true},
-		"as dear as can be":   {others(0, math.MaxUint64)(0), time.Minute, 2, math.MaxUint64, true},
-	} {
-		if got, known := c.market.Price(now, c.slot, c.blocks); got != c.want || known != c.known {
-			t.Errorf("%s: %d %t, want %d %t", name, got, known, c.want, c.known)
-		}
-	}
-}
-
-// TestQuote: a fee by the market is the price for each unit of weight, between the floor and
-// the cap, and says which of them it is.
-func TestQuote(t *testing.T) {
-	t.Parallel()
-	p := testPolicy()
-	p.FeeAuto, p.FeeMin, p.FeeTarget = true, 50, 2
-	for name, c := range map[string]struct {
-		market *Market
-		weight int
-		most   uint64
-		want   Quote
-	}{
-		"others pay":           {others(0, 29)(0), 3, 300, Quote{90, 30, 3, QuotePool}},
-		"as much as the floor": {others(0, 24)(0), 2, 300, Quote{50, 25, 2, QuotePool}},
-		"less":                 {others(0, 23)(0), 2, 300, Quote{50, 24, 2, QuoteFloor}},
-		"nobody waits":         {others()(0), 9, 300, Quote{50, 0, 9, QuoteFloor}},
-		"as much as the cap":   {others(0, 29)(0), 10, 300, Quote{300, 30, 10, QuotePool}},
-		"more":                 {others(0, 29)(0), 11, 300, Quote{300, 30, 11, QuoteCap}},
-		"more than it may":     {others(0, 29)(0), 3, 89, Quote{89, 30, 3, QuoteCap}},
-		"above any cap":        {others(0, 29)(0), 11, math.MaxUint64, Quote{300, 30, 11, QuoteCap}},
-		"below the floor":      {others()(0), 3, 40, Quote{40, 0, 3, QuoteFloor}},
-		"nobody knows":         {&Market{}, 3, 300, Quote{100, 0, 3, QuoteUnknown}},
-		"nor may it pay that":  {&Market{}, 3, 70, Quote{70, 0, 3, QuoteUnknown}},
-		"weighs nothing":       {others(0, 59)(0), 0, 300, Quote{60, 60, 1, QuotePool}},
-		"dear beyond numbers": {others(0, math.MaxUint64)(0), 1 << 40, math.MaxUint64, Quote{300, math.MaxUint64, 1 << 40,
-			QuoteCap}},
-	} {
-		if got := c.market.Quote(p, now, time.Minute, c.weight, c.most); got != c.want {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
-		}
-	}
-	for fee, want := range map[uint64]string{0: "misplaced", 89: "misplaced", 90: "pays", 112: "pays",
-		113: "misplaced pays"} {
-		q, got := Quote{Fee: 90, Why: QuotePool}, ""
-		if misplaced(fee, q.Fee) {
-			got = "misplaced"
-		}
-		if q.Pays(fee) {
-			got = strings.TrimSpace(got + " pays")
-		}
-		if got != want {
-			t.Errorf("%d where %d is asked for: %q, want %q", fee, q.Fee, got, want)
-		}
-	}
-	if q := (Quote{Why: QuoteUnknown}); q.Pays(1000) || (&Quote{}).Pays(1000) {
-		t.Error("pays what nobody knows")
-	}
-}
-
 // auto has fees go by a market in which 30 are asked for each unit of weight, unless looks
 // say otherwise.
-func auto(weight int, looks ...Look) change {
+func auto(weight int, looks ...fees.Look) change {
 	return func(v *View) {
 		v.Policy.FeeAuto, v.Policy.FeeMin, v.Policy.FeeTarget = true, 50, 2
 		v.Market = *others(0, 29)(1)
@@ -165,7 +36,7 @@ func auto(weight int, looks ...Look) change {
 func weighing(n int) func(*Attempt) { return func(a *Attempt) { a.Weight = n } }
 
 func supposed(n int) func(*Attempt) {
-	return func(a *Attempt) { a.Quote = Quote{Fee: a.Fee, PerWeight: 30, Weight: n, Why: QuotePool} }
+	return func(a *Attempt) { a.Quote = fees.Quote{Fee: a.Fee, PerWeight: 30, Weight: n, Why: fees.Pool} }
 }
 
 // TestBid: every way to a fee by the market.
@@ -174,59 +45,59 @@ func TestBid(t *testing.T) {
 	ended := func(how AttemptState, code string) *Transaction {
 		return txn(PhaseDispatching, try(how, over, failedBy(code)), retried(1))
 	}
-	unknown := auto(3, Look{At: now.Add(-time.Hour * 24)})
+	unknown := auto(3, fees.Look{At: now.Add(-time.Hour * 24)})
 	for name, c := range map[string]struct {
 		in   *Transaction
 		by   change
 		want uint64
-		why  QuoteReason
+		why  fees.Reason
 	}{
-		"the first":                {txn(PhaseDispatching), auto(3), 90, QuotePool},
-		"of a type that is new":    {txn(PhaseDispatching), auto(0), 240, QuotePool},
-		"of one that may pay less": {txn(PhaseDispatching, func(t *Transaction) { t.MaxFee = 80 }), auto(3), 80, QuoteCap},
-		"nobody knows":             {txn(PhaseDispatching), unknown, 100, QuoteUnknown},
-		"a retry, nobody knows":    {txn(PhaseDispatching, try(Expired, over), retried(1)), unknown, 150, QuoteUnknown},
+		"the first":                {txn(PhaseDispatching), auto(3), 90, fees.Pool},
+		"of a type that is new":    {txn(PhaseDispatching), auto(0), 240, fees.Pool},
+		"of one that may pay less": {txn(PhaseDispatching, func(t *Transaction) { t.MaxFee = 80 }), auto(3), 80, fees.Cap},
+		"nobody knows":             {txn(PhaseDispatching), unknown, 100, fees.Unknown},
+		"a retry, nobody knows":    {txn(PhaseDispatching, try(Expired, over), retried(1)), unknown, 150, fees.Unknown},
 		"failed in a block": {txn(PhaseDispatching, try(FailedIn, over, fee(200)), retried(1)), auto(3), 90,
-			QuotePool},
-		"expired": {txn(PhaseDispatching, try(Expired, over), retried(1)), auto(3), 150, QuotePool},
-		"expired, and a person has it tried again": {txn(PhaseDispatching, try(Expired, over, fee(200))), auto(3), 90, QuotePool},
+			fees.Pool},
+		"expired": {txn(PhaseDispatching, try(Expired, over), retried(1)), auto(3), 150, fees.Pool},
+		"expired, and a person has it tried again": {txn(PhaseDispatching, try(Expired, over, fee(200))), auto(3), 90, fees.Pool},
 		"expired, and others pay": {txn(PhaseDispatching, try(Expired, over, fee(20)), retried(1)), auto(3), 90,
-			QuotePool},
+			fees.Pool},
 		"failed in a block, nobody knows": {txn(PhaseDispatching, try(FailedIn, over, fee(160)), retried(1)), unknown, 240,
-			QuoteUnknown},
-		"refused for its fee":             {ended(Refused, "Insufficient_fee"), auto(3), 150, QuotePool},
-		"evicted":                         {ended(Refused, "Evicted"), auto(3), 150, QuotePool},
-		"refused for its nonce":           {ended(Refused, "Invalid_nonce"), auto(3), 90, QuotePool},
-		"failed, and the word is a fee's": {ended(FailedIn, "Evicted"), auto(3), 90, QuotePool},
+			fees.Unknown},
+		"refused for its fee":             {ended(Refused, "Insufficient_fee"), auto(3), 150, fees.Pool},
+		"evicted":                         {ended(Refused, "Evicted"), auto(3), 150, fees.Pool},
+		"refused for its nonce":           {ended(Refused, "Invalid_nonce"), auto(3), 90, fees.Pool},
+		"failed, and the word is a fee's": {ended(FailedIn, "Evicted"), auto(3), 90, fees.Pool},
 		"expired, and planned since": {txn(PhaseDispatching, try(Expired, over), try(Planned, over, fee(150)), retried(1),
-			losses(1)), auto(3), 150, QuotePool},
+			losses(1)), auto(3), 150, fees.Pool},
 		"expired, and signed for nothing since": {txn(PhaseDispatching, try(Expired, over),
-			try(Planned, over, fee(150), failedBy(CodeRepriced)), retried(1)), auto(3), 150, QuotePool},
-		"something open": {txn(PhaseDispatching, try(Unknown)), auto(3), 102, QuotePool},
+			try(Planned, over, fee(150), failedBy(CodeRepriced)), retried(1)), auto(3), 150, fees.Pool},
+		"something open": {txn(PhaseDispatching, try(Unknown)), auto(3), 102, fees.Pool},
 		"open, and one refused there for its fee": {txn(PhaseDispatching, try(Unknown), try(Refused, over, fee(180),
-			failedBy("Insufficient_fee")), retried(1)), auto(3), 270, QuotePool},
-		"open, and others pay": {txn(PhaseDispatching, try(Unknown, fee(60))), auto(3), 90, QuotePool},
-		"open, nobody knows":   {txn(PhaseDispatching, try(Unknown)), unknown, 150, QuoteUnknown},
-		"at the cap":           {txn(PhaseDispatching, try(Unknown, fee(299))), auto(3), 300, QuotePool},
+			failedBy("Insufficient_fee")), retried(1)), auto(3), 270, fees.Pool},
+		"open, and others pay": {txn(PhaseDispatching, try(Unknown, fee(60))), auto(3), 90, fees.Pool},
+		"open, nobody knows":   {txn(PhaseDispatching, try(Unknown)), unknown, 150, fees.Unknown},
+		"at the cap":           {txn(PhaseDispatching, try(Unknown, fee(299))), auto(3), 300, fees.Pool},
 		"by what was signed": {txn(PhaseDispatching, try(Refused, over, weighing(2)), retried(1)), auto(3), 60,
-			QuotePool},
+			fees.Pool},
 		"signed, and weighs least": {txn(PhaseDispatching, try(Refused, over, weighing(1)), retried(1)),
-			auto(3), 50, QuoteFloor},
+			auto(3), 50, fees.Floor},
 		"no worker took the last on": {txn(PhaseDispatching, try(Planned, over, fee(200)), retried(1), deferrals(1)),
-			auto(3), 90, QuotePool},
+			auto(3), 90, fees.Pool},
 		"of what was signed at first": {txn(PhaseDispatching, try(Refused, over, weighing(2)), try(Planned, over),
-			retried(1)), auto(3), 60, QuotePool},
+			retried(1)), auto(3), 60, fees.Pool},
 	} {
 		got, quote := view(c.in, c.by).fee()
 		if got != c.want || quote.Why != c.why {
 			t.Errorf("%s: %d %s, want %d %s", name, got, quote.Why, c.want, c.why)
 		}
 	}
-	if _, quote := view(txn(PhaseDispatching)).fee(); quote != (Quote{}) {
+	if _, quote := view(txn(PhaseDispatching)).fee(); quote != (fees.Quote{}) {
 		t.Errorf("a fee by no market was estimated: %+v", quote)
 	}
 	v := view(txn(PhaseDispatching), auto(3), asked(&Sender{Next: new(uint32(7)), Seen: new(uint32(7)), Greeted: true}))
-	if s := Decide(v); s.Txn == nil || s.Txn.Last().Quote != (Quote{90, 30, 3, QuotePool}) || s.Txn.Last().Fee != 90 {
+	if s := Decide(v); s.Txn == nil || s.Txn.Last().Quote != (fees.Quote{Fee: 90, PerWeight: 30, Weight: 3, Why: fees.Pool}) || s.Txn.Last().Fee != 90 {
 		t.Errorf("planned: %s %+v", told(v, s), s.Txn)
 	}
 }
@@ -234,7 +105,7 @@ func TestBid(t *testing.T) {
 // TestNothingTried: where nothing is open nothing has been offered there.
 func TestNothingTried(t *testing.T) {
 	t.Parallel()
-	if fee := txn(PhaseFailing, try(Refused, over, failedBy(CodeEvicted))).tried(); fee != 0 {
+	if fee := txn(PhaseFailing, try(Refused, over, failedBy(fees.CodeEvicted))).tried(); fee != 0 {
 		t.Error(fee)
 	}
 }
@@ -261,15 +132,15 @@ func TestReprice(t *testing.T) {
 		"as was supposed":         {plan(), 3, []change{auto(3)}, sent},
 		"more":                    {plan(), 5, []change{auto(3)}, fmt.Sprintf(again, 150)},
 		"less":                    {plan(), 2, []change{auto(3)}, fmt.Sprintf(again, 60)},
-		"at the same place":       {plan(), 1, []change{auto(3, Look{At: now})}, fmt.Sprintf(again, 50)},
-		"a little dearer":         {plan(), 4, []change{auto(3, Look{At: now, Ranks: []uint64{0, 17}})}, sent},
+		"at the same place":       {plan(), 1, []change{auto(3, fees.Look{At: now})}, fmt.Sprintf(again, 50)},
+		"a little dearer":         {plan(), 4, []change{auto(3, fees.Look{At: now, Ranks: []uint64{0, 17}})}, sent},
 		"not signed, as it seems": {plan(), 0, []change{auto(3)}, sent},
 		"planned by no market":    {txn(PhaseDispatching, try(Planned, fee(90))), 5, []change{auto(3)}, sent},
 		"supposed to weigh least": {
 			txn(PhaseDispatching, try(Planned, fee(90), supposed(1))), 5, []change{auto(3)}, fmt.Sprintf(again, 150),
 		},
 		"by no market":     {plan(), 5, nil, sent},
-		"nobody knows":     {plan(), 5, []change{auto(3, Look{At: now.Add(-24 * time.Hour)})}, sent},
+		"nobody knows":     {plan(), 5, []change{auto(3, fees.Look{At: now.Add(-24 * time.Hour)})}, sent},
 		"the process ends": {plan(), 5, []change{auto(3), func(v *View) { v.Draining = true }}, sent},
 		"no node says when": {plan(func(t *Transaction) { t.ExpiresAt = now.Add(time.Hour) }), 5,
 			[]change{auto(3)}, sent},
@@ -299,7 +170,7 @@ func TestReprice(t *testing.T) {
 	was, is := s.Txn.Attempts[0], s.Txn.Attempts[1]
 	if was.Weight != 5 || string(was.Data) != `{"a":1}` || was.EndedAt != now || was.Error.Code != CodeRepriced ||
 		was.Hash != "" ||
-		is.Quote != (Quote{150, 30, 5, QuotePool}) || is.Slot != 300 || is.ValidUntil == 0 || is.StartedAt != now {
+		is.Quote != (fees.Quote{Fee: 150, PerWeight: 30, Weight: 5, Why: fees.Pool}) || is.Slot != 300 || is.ValidUntil == 0 || is.StartedAt != now {
 		t.Errorf("signed again: %+v\n%+v", was, is)
 	}
 	const words = "it weighs 5 and was supposed to weigh 3: 0.00000009 MINA would put it at a wrong place, " +
@@ -412,10 +283,10 @@ func TestRaiseByMarket(t *testing.T) {
 		"pays enough": {90, auto(8), left},
 		"pays too little": {89, auto(8),
 			"raising; REVISION, WAITING_INCLUSION; 1 pooled 7@89; 2 planned 7@90"},
-		"as much as it may": {300, auto(8, Look{At: now, Ranks: []uint64{0, 1000}}), "pool; look in 10m0s"},
-		"little by little": {298, auto(8, Look{At: now, Ranks: []uint64{0, 99}}),
+		"as much as it may": {300, auto(8, fees.Look{At: now, Ranks: []uint64{0, 1000}}), "pool; look in 10m0s"},
+		"little by little": {298, auto(8, fees.Look{At: now, Ranks: []uint64{0, 99}}),
 			"raising; REVISION, WAITING_INCLUSION; 1 pooled 7@298; 2 planned 7@300"},
-		"nobody knows": {100, auto(8, Look{At: now.Add(-24 * time.Hour)}),
+		"nobody knows": {100, auto(8, fees.Look{At: now.Add(-24 * time.Hour)}),
 			"raising; REVISION, WAITING_INCLUSION; 1 pooled 7@100; 2 planned 7@150"},
 	} {
 		v := view(waits(c.paid), sees(FatePooled, 0), long, c.by)
@@ -424,7 +295,7 @@ func TestRaiseByMarket(t *testing.T) {
 		}
 	}
 	// A raise by no market was estimated from none.
-	if s := Decide(view(waits(100), sees(FatePooled, 0), long)); s.Txn == nil || s.Txn.Last().Quote != (Quote{}) {
+	if s := Decide(view(waits(100), sees(FatePooled, 0), long)); s.Txn == nil || s.Txn.Last().Quote != (fees.Quote{}) {
 		t.Errorf("raised by no market: %+v", s.Txn)
 	}
 	// A node that refuses the fee knows better than any look.
@@ -443,35 +314,16 @@ func TestRaiseByMarket(t *testing.T) {
 // TestQuoteInWords: an attempt says what its fee was estimated from.
 func TestQuoteInWords(t *testing.T) {
 	t.Parallel()
-	for why, want := range map[QuoteReason]string{
-		QuotePool:  "sent, and may land; the market asked for 0.00000003 MINA for each unit of weight, 3 of them",
-		QuoteFloor: "sent, and may land; the market asked for less than the least fee",
-		QuoteCap: "sent, and may land; the market asked for 0.00000003 MINA for each unit of weight, 3 of them, " +
+	for why, want := range map[fees.Reason]string{
+		fees.Pool:  "sent, and may land; the market asked for 0.00000003 MINA for each unit of weight, 3 of them",
+		fees.Floor: "sent, and may land; the market asked for less than the least fee",
+		fees.Cap: "sent, and may land; the market asked for 0.00000003 MINA for each unit of weight, 3 of them, " +
 			"which is more than it may pay",
-		QuoteUnknown: "sent, and may land; no node had told lately what others pay", "": "sent, and may land",
+		fees.Unknown: "sent, and may land; no node had told lately what others pay", "": "sent, and may land",
 	} {
-		in := txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Quote = Quote{90, 30, 3, why} }))
+		in := txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Quote = fees.Quote{Fee: 90, PerWeight: 30, Weight: 3, Why: why} }))
 		if e := Explain(&Scene{View: *view(in), Asked: true}); e.Attempts[0].Detail != want {
 			t.Errorf("%s: %s", why, e.Attempts[0].Detail)
 		}
-	}
-}
-
-// TestTypeFee: a type that no worker has signed is supposed to weigh something, and a fee by
-// no market knows no weight.
-func TestTypeFee(t *testing.T) {
-	t.Parallel()
-	p := testPolicy()
-	if f := others(0, 29)(0).TypeFee("MINT", p, now, time.Minute); f != (TypeFee{"MINT", 0, Quote{Fee: 100}}) {
-		t.Errorf("by no market: %+v", f)
-	}
-	p.FeeAuto, p.FeeMin, p.FeeTarget = true, 50, 2
-	m := others(0, 29)(0)
-	if f := m.TypeFee("MINT", p, now, time.Minute); f != (TypeFee{"MINT", 0, Quote{240, 30, supposedWeight, QuotePool}}) {
-		t.Errorf("nobody has signed it: %+v", f)
-	}
-	m.Weight = 3
-	if f := m.TypeFee("MINT", p, now, time.Minute); f != (TypeFee{"MINT", 3, Quote{90, 30, 3, QuotePool}}) {
-		t.Errorf("it weighs 3: %+v", f)
 	}
 }

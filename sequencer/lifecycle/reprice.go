@@ -1,0 +1,137 @@
+package lifecycle
+
+import (
+	"cmp"
+	"fmt"
+
+	"mina-sequencer/sequencer/fees"
+)
+
+// weight is what the transaction weighs as it was signed last or, before that, its type.
+func (v *View) weight() int {
+	for i := len(v.Txn.Attempts) - 1; i >= 0; i-- {
+		if w := v.Txn.Attempts[i].Weight; w > 0 {
+			return w
+		}
+	}
+	return cmp.Or(v.Market.Weight, fees.SupposedWeight)
+}
+
+// quote is what the market asks for the next attempt; the zero one where fees go by none.
+func (v *View) quote(weight int) fees.Quote {
+	if !v.Policy.FeeAuto {
+		return fees.Quote{}
+	}
+	return v.Market.Quote(v.Policy.Fees(), v.Now, v.Tip.SlotTime, weight, v.feeMax())
+}
+
+// bid is the fee of an attempt by the market. What replaces another pays more than that, and
+// so does what follows one that paid too little, whatever the market says.
+func (v *View) bid() (uint64, fees.Quote) {
+	q := v.quote(v.weight())
+	switch {
+	case v.Txn.Open():
+		return v.beyond(v.Policy.Fees().Outbid(&q, v.Txn.highest(), v.feeMax()), false), q
+	case q.Why == fees.Unknown:
+		return v.ladder(), q
+	}
+	return v.owed(&q), q
+}
+
+// owed is the fee that the market asks for, and more where what left last paid too little; a
+// person's retry begins anew.
+func (v *View) owed(q *fees.Quote) uint64 {
+	if last := v.Txn.lastOut(); last != nil && last.paidTooLittle() && v.Txn.Retries > 0 {
+		return min(max(q.Fee, v.Policy.Fees().Raised(last.Fee)), v.feeMax())
+	}
+	return q.Fee
+}
+
+// lastOut is the latest attempt that may have been out, nil if there is none.
+func (t *Transaction) lastOut() *Attempt {
+	for i := len(t.Attempts) - 1; i >= 0; i-- {
+		if a := &t.Attempts[i]; a.wasOut() {
+			return a
+		}
+	}
+	return nil
+}
+
+// reprice has what was signed just now signed again, for another fee, where it weighs
+// other than it was supposed to and so would stand at a wrong place. Nothing of it has left
+// this process, or may: it is over, and the next attempt takes its nonce and its proof.
+func (v *View) reprice(r Answer) (Step, bool) {
+	a := v.Txn.Last()
+	q := v.quote(r.Weight)
+	fee := v.owed(&q)
+	last, told := v.lastSlot()
+	switch {
+	case v.Local.Costly.After(v.Clock):
+		return Step{}, false // it was to be, and would pass a limit
+	case r.Weight <= 0 || a.Quote.Weight <= 0 || r.Weight == a.Quote.Weight, q.Why == "" || q.Why == fees.Unknown,
+		v.Txn.Open() || v.Draining || !told || v.unsent(a) != nil || !fees.Misplaced(a.Fee, fee):
+		return Step{}, false
+	}
+	s := v.kept(r, ReasonRepricing, CauseRepriced, &Error{Code: CodeRepriced, Message: fmt.Sprintf(
+		"it weighs %d and was supposed to weigh %d: %s MINA would put it at a wrong place, so it is signed again for %s",
+		r.Weight, a.Quote.Weight, fees.FormatMina(a.Fee), fees.FormatMina(fee))})
+	was := s.Txn.Last()
+	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
+		Number: was.Number + 1, Sender: was.Sender, Nonce: was.Nonce, Fee: fee, Quote: q, ValidUntil: last,
+		Slot: v.Tip.TipSlot, Base: was.Base, State: Planned, StartedAt: v.Now,
+	})
+	s.Local.Taken, s.Local.NoResign = was.Number+1, false
+	return s, true
+}
+
+// kept ends the attempt that was signed just now and never leaves, and keeps its bytes: the
+// next one takes its proof.
+func (v *View) kept(r Answer, why Reason, c Cause, e *Error) Step {
+	s := v.to(PhaseDispatching, why)
+	s.Txn.Losses, s.Txn.Deferred = 0, 0
+	was := s.Txn.Last()
+	was.Weight, was.Data = r.Weight, r.Data
+	was.become(Proved, v.Now)
+	was.blame(c, e)
+	s.Aside.Bytes = &BytesRead{Number: was.Number, Command: r.Signed}
+	s.Local.Asked = Asked{Sender: v.Local.Asked.Sender, Among: v.Local.Asked.Among, Bytes: s.Aside.Bytes}
+	return s
+}
+
+// mayReprice reports whether an attempt is planned that may come to be signed again.
+func (v *View) mayReprice() bool {
+	a := v.Txn.Last()
+	return v.Policy.FeeAuto && a != nil && a.Pending()
+}
+
+// unsent is the attempt before a, where a is to be signed with the proof of that one.
+func (v *View) unsent(a *Attempt) *Attempt {
+	was := v.Txn.Attempt(a.Number - 1)
+	for was != nil && was.State == Dropped && (was.Cause == NoCause || was.Cause == CauseHeld) {
+		was = v.Txn.Attempt(was.Number - 1)
+	}
+	switch {
+	case was == nil || was.Sender != a.Sender:
+	case was.provedAhead() && v.Train.Commuting,
+		was.Cause == CauseRepriced && was.Nonce == a.Nonce && was.Base == a.Base,
+		was.stalled() && was.State == Expired && was.Nonce == a.Nonce && was.Base == a.Base:
+		return was // a proof is good for what it was made upon
+	}
+	return nil
+}
+
+// make has a planned attempt made: signed again where there is a proof for it, else proved.
+func (v *View) make(a *Attempt) Step {
+	was, bytes := v.unsent(a), v.Local.Asked.Bytes
+	switch {
+	case was == nil || v.Local.NoResign:
+	case bytes == nil:
+		return v.ask(AskBytes, ReasonProving)
+	case bytes.Command != nil && bytes.Number == was.Number:
+		return v.do(Effect{Kind: Resign, Number: a.Number}, ReasonProving)
+	}
+	if v.apart() {
+		return v.wait(ReasonBehind)
+	}
+	return v.do(Effect{Kind: Prove, Number: a.Number}, ReasonProving)
+}
