@@ -101,7 +101,7 @@ func (a *audit) key(key string) error {
 	switch kind {
 	case "t", "q", "s":
 		return a.look(kind, name)
-	case "x", "b", "told", "line":
+	case "x", "b", "line":
 		return a.look("m", kind, name)
 	case "queues", "active", "paused", "senders", "ready", "round", "free", "own", "st", "bound", "past", "back":
 		for cursor := uint64(0); ; {

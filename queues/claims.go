@@ -362,7 +362,7 @@ func (s *Store) FindClaims(ctx context.Context, ts ...*lifecycle.Transaction) er
 // often it was told in vain. Error: ErrUnavailable.
 func (s *Store) Called(ctx context.Context, t *lifecycle.Transaction, said lifecycle.Told,
 	again time.Duration) (tries int, err error) {
-	v, err := s.Run(ctx, calledScript, t.UID, t.Queue, string(said.Callback), inMillis(again), encodeTold(&said),
+	v, err := s.Run(ctx, calledScript, t.UID, t.Queue, string(said.Callback), inMillis(again), encodeSaid(&said),
 		again < 0 && len(said.Answer) > 0)
 	if err != nil {
 		return 0, err

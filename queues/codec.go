@@ -34,7 +34,6 @@ type stored struct {
 	posted string // "<sequence> <received ms> <type> <queue>[ <more>]\n<payload>", see postedWith
 	text   string // words that scripts read or write, see state, and behind them JSON, see record
 	facts  map[string]string
-	told   string // "<ms> <tries> <callback> <again>\n<JSON, see heard>", "" for nothing
 }
 
 // decode builds a transaction.
@@ -60,7 +59,6 @@ func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 		e.keep(decodeRecord(t, record))
 	}
 	addFacts(t, s.facts)
-	e.told(t, s.told)
 	if e.err != nil {
 		return nil, fmt.Errorf("record of %s is damaged: %w", uid, e.err)
 	}
@@ -115,34 +113,29 @@ func (e *numbers) state(t *lifecycle.Transaction, words string) {
 	t.Callback, t.CallbackTries, t.Counted = lifecycle.Callback(w[8]), int(e.int(w[9])), e.uint64(counted)
 }
 
-// heard is what a worker said to a callback, as it is stored.
+// heard is what a worker said to a callback, as called.lua stores it: the first field of the record, on a line of
+// its own, which stays whatever record follows it.
 type heard struct {
+	At       int64              `json:"at"` // ms
+	Tries    int                `json:"tries"`
+	Callback lifecycle.Callback `json:"callback"`
+	Done     bool               `json:"done"`
+	Said     said               `json:"said"`
+}
+
+type said struct {
 	Answer json.RawMessage `json:"answer,omitempty"`
 	Before json.RawMessage `json:"before,omitempty"`
 	Error  string          `json:"error,omitempty"`
 }
 
-// encodeTold is what called.lua stores behind its own words of t.
-func encodeTold(t *lifecycle.Told) string {
-	b, err := marshal(heard{t.Answer, t.Before, shorten(t.Error, mostDetail)})
+// encodeSaid is what called.lua stores of t as it is.
+func encodeSaid(t *lifecycle.Told) string {
+	b, err := marshal(said{t.Answer, t.Before, shorten(t.Error, mostDetail)})
 	if err != nil {
 		return "{}" // it is no JSON that somebody has answered
 	}
 	return string(b)
-}
-
-func (e *numbers) told(t *lifecycle.Transaction, text string) {
-	if text == "" {
-		return
-	}
-	head, doc, _ := strings.Cut(text, "\n")
-	w := e.words(head, 4)
-	var h heard
-	e.keep(json.Unmarshal([]byte(doc), &h))
-	t.Told = lifecycle.Told{
-		At: fromMillis(e.int(w[0])), Tries: int(e.int(w[1])), Callback: lifecycle.Callback(w[2]), Done: w[3] == "-1",
-		Answer: h.Answer, Before: h.Before, Error: h.Error,
-	}
 }
 
 // kindOf is what queues are ready by: the type, and of batches the ledger behind it, for
@@ -171,6 +164,7 @@ func splitKind(kind string) (typ, ledger string) {
 // A record is what is stored of a transaction beside what scripts read or write. What
 // it does not name of a stored one is ignored.
 type record struct {
+	Told      *heard           `json:"told,omitempty"` // of who reads it; no change writes it
 	Retries   int              `json:"retries,omitempty"`
 	Deferred  int              `json:"deferred,omitempty"`
 	Losses    int              `json:"losses,omitempty"`
@@ -278,6 +272,12 @@ func decodeRecord(t *lifecycle.Transaction, text string) error {
 	t.CancelRequested, t.Reopened, t.Error, t.Landed = r.Cancel, r.Reopened, r.Error, r.Landed
 	t.SubmittedAt, t.RetriedAt = fromMillis(r.Submitted), fromMillis(r.Retried)
 	t.DoneAt, t.FinalAt = fromMillis(r.Ended), fromMillis(r.Final)
+	if h := r.Told; h != nil {
+		t.Told = lifecycle.Told{
+			At: fromMillis(h.At), Tries: h.Tries, Callback: h.Callback, Done: h.Done,
+			Answer: h.Said.Answer, Before: h.Said.Before, Error: h.Said.Error,
+		}
+	}
 	for i, a := range r.Attempts {
 		if !a.State.Valid() {
 			return fmt.Errorf("%q is no state of an attempt", a.State)

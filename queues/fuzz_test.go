@@ -21,6 +21,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add("1 1700000000000 SEND_CLAIM_VOTE claim-1\n{\"n\":1}", state, attempts, "1 B62x 12 nodeHash\x005Jx")
 	f.Add("7 1 T q\n", "1   done  1 0 0 on-success 2   1",
 		`{"landed":1,"attempts":[{"height":77,"stateHash":"3Nx"}],"more":{"than":"known"}}`, "")
+	f.Add("8 1 T q\n{}", "9   done  1 0 0     1   ", `{"told":{"at":1700000000000,"tries":2,"callback":"on-success",`+
+		`"done":true,"said":{"answer":{"n":1},"error":"why"}}`+"\n"+`,"retries":1}`, "")
 	f.Add("", "", "", "")
 	f.Add("a b c d\n{}", "1   nowhere         ", "{", "")
 	f.Add("1 2 T q\n", state, `{"attempts":[{"nonce":-1}]}`, "") // would wrap around

@@ -73,7 +73,7 @@ func (f *fixture) dump() dump {
 			name := strings.TrimPrefix(k, f.key(""))
 			left[name] = p.PTTL(f.ctx, k)
 			switch kind, _, _ := strings.Cut(name, ":"); kind {
-			case "t", "x", "q", "b", "told", "batch", "gone", "n", "is", "ping", "turn", "rate", "stops":
+			case "t", "x", "q", "b", "batch", "gone", "n", "is", "ping", "turn", "rate", "stops":
 				read[name] = p.Get(f.ctx, k)
 			case "f", "s", "recovery", "waiting", "fees", "budgets", "over":
 				read[name] = p.HGetAll(f.ctx, k)
@@ -334,11 +334,6 @@ func (f *fixture) inspect() {
 			}
 		}
 		equal(f.T, "waiting in "+name, got, uidsOf(ts))
-	}
-	for key := range d.strings {
-		if uid, is := strings.CutPrefix(key, "told:"); is && d.strings["t:"+uid] == "" {
-			f.Errorf("%s is left over", key)
-		}
 	}
 	for key, x := range d.hashes {
 		kind, id, _ := strings.Cut(key, ":")

@@ -18,11 +18,11 @@ import (
 //	                       as long as its key is known
 //	x:<uid>        string  what changes about it; there is none before the first change: a line
 //	                       of words that scripts read or write (lib.lua names them), and behind
-//	                       it the record as JSON, which they do not read (codec.go)
+//	                       it the record as JSON, which they do not read (codec.go). Once its worker was told
+//	                       how it ended, that begins with a line {"told":{…} of what it said, which a
+//	                       change of the record keeps
 //	f:<uid>        hash    facts of its attempts that were brought beside the record, by number,
 //	                       sender and nonce of the attempt; only ever added to
-//	told:<uid>     string  what its worker said when it was last told how it ended: "<ms> <tries> <callback>
-//	                       <ms until it is told again, -1 if it was answered>", and JSON behind it (codec.go)
 //	b:<uid>        string  signed bytes of the attempt that is sent again, compressed
 //	gone:<uid>     string  "<type> <queue>" of a removed one, for as long as its key is known
 //	line:<queue>   list    uids that have waited since they were posted, in order; "#<sequence>"

@@ -88,7 +88,7 @@ func (r *reply) transaction(v any) *lifecycle.Transaction {
 	if posted == "" || r.err != nil {
 		return nil
 	}
-	is := stored{posted, r.string(r.at(l, 2)), r.fields(r.at(l, 3)), r.string(r.at(l, 4))}
+	is := stored{posted, r.string(r.at(l, 2)), r.fields(r.at(l, 3))}
 	if r.err != nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -52,14 +53,15 @@ var definition = regexp.MustCompile(
 
 // composed is a script with what it needs of the shared parts: each function and each value
 // that is made costs Redis time in each run, and the more the more there is around it that it
-// can name. So the values stand first, the functions in a function of their own, and the
-// script in one within that. Each stands behind those that it names.
+// can name. So the values stand first, the functions in some more, one within the other, and the
+// script within the last. Each stands behind those that it names.
 func composed(shared, body string) string {
 	shared, body = remarks.ReplaceAllString(shared, ""), remarks.ReplaceAllString(body, "")
-	var values, functions string
+	var values string
+	var functions []string // from the last on
 	needs := func(name string) bool {
 		named := regexp.MustCompile(`\b` + name)
-		return named.MatchString(values) || named.MatchString(functions) || named.MatchString(body)
+		return named.MatchString(values) || slices.ContainsFunc(functions, named.MatchString) || named.MatchString(body)
 	}
 	if rest := definition.ReplaceAllString(shared, ""); rest != "" {
 		panic("a shared part of the scripts is no function and no value: " + rest) // embedded at build time
@@ -70,10 +72,17 @@ func composed(shared, body string) string {
 		case value != "" && needs(value+`\b`):
 			values = d[0] + values
 		case function != "" && needs(function+`[(,)]`):
-			functions = d[0] + functions
+			functions = append(functions, d[0])
 		}
 	}
-	return values + "return (function()\n" + functions + "return (function()\n" + body + "\nend)()\nend)()\n"
+	const together = 22 // functions
+	slices.Reverse(functions)
+	within := 0
+	text := values
+	for some := range slices.Chunk(functions, together) {
+		text, within = text+"return (function()\n"+strings.Join(some, ""), within+1
+	}
+	return text + "return (function()\n" + body + "\nend)()\n" + strings.Repeat("end)()\n", within)
 }
 
 // remarks are lines that say why.

@@ -345,6 +345,11 @@ func testCallbackAgain(f *fixture) {
 	if k := f.tick(); len(k.Callbacks) > 0 || k.Next != queues.Never || f.get("a").Callback != "" {
 		f.Errorf("answered, and yet %+v", k)
 	}
+	for _, retries := range []int{3, 0} { // what is stored behind it changes, to nothing at last
+		f.to("a", lifecycle.PhaseDone, record(func(t *lifecycle.Transaction) { t.Retries = retries }))
+		equal(f.T, "what it said, still", f.get("a").Told, said)
+		equal(f.T, "retries", f.get("a").Retries, retries)
+	}
 }
 
 func testDue(f *fixture) {

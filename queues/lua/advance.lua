@@ -156,7 +156,7 @@ local function advance(o, n)
   local leaves = moved and not (BOUND[from] and BOUND[to])
   -- What cannot be read is found before anything is counted.
   local q = (leaves or said.tell or said.hold or said.broke) and que(queue)
-  local line = q or sound(queue)
+  local line = q or glimpse(queue)
   why = costly(t, said, cost, queue)
   if why then return why end
 

@@ -24,7 +24,7 @@ end
 local audits = {}
 
 function audits.t(name)
-  local posted = call('GETRANGE', P .. 't:' .. name, 0, HEAD - 1)
+  local posted = call('GETRANGE', P .. 't:' .. name, 0, HEAD)
   local seq, _, _, queue = header(name)
   local state = call('GET', P .. 'x:' .. name) or ''
   local more = {}
@@ -81,7 +81,7 @@ function audits.q(name)
   if q.run ~= head then
     for uid in string.gmatch(q.run, '[^,]+') do
       looked = looked + 1
-      local posted = string.match(call('GETRANGE', P .. 't:' .. uid, 0, HEAD - 1), '^[^\n]*\n') or ''
+      local posted = string.match(call('GETRANGE', P .. 't:' .. uid, 0, HEAD), '^[^\n]*\n') or ''
       train[#train + 1] = { uid, posted, call('GET', P .. 'x:' .. uid) or '' }
     end
   end

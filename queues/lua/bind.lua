@@ -53,7 +53,7 @@ local function rested()
     local front = fronts[ARGV[i]]
     if not front or front.next > #front then
       if front then flush() end -- what is taken leaves the index before more is read
-      front = call('ZRANGE', P .. 'free:' .. ARGV[i], 0, PAGE - 1, 'WITHSCORES')
+      front = call('ZRANGE', P .. 'free:' .. ARGV[i], '0', PAGE - 1, 'WITHSCORES')
       front.next, fronts[ARGV[i]], free = 1, front, free + #front / 2
     end
     local score = tonumber(front[front.next + 1])
@@ -71,7 +71,7 @@ local rounds = {}
 local function read(typ, from)
   local run, all, n = { from = from, taken = rounds[typ].taken }, {}, 0
   if from < 0 and (not any(named) or any(nameless)) then
-    all = call('ZRANGE', P .. 'ready:' .. typ, 0, RUN - 1, 'WITHSCORES')
+    all = call('ZRANGE', P .. 'ready:' .. typ, '0', RUN - 1, 'WITHSCORES')
   elseif from >= 0 and any(named) then
     all = call('ZRANGEBYSCORE', P .. 'round:' .. typ, '(' .. string.format('%.0f', from), '+inf', 'WITHSCORES',
       'LIMIT', 0, RUN)
@@ -150,7 +150,7 @@ local POSTED = '^(%d+) %d+ (%S+) %S+ ?(%d*) ?(%d*) ?(%d*)'
 -- queue.
 local function pair(q, typ, sender, group)
   local uid = q.first
-  local v = uid ~= '' and call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid, P .. 'told:' .. uid) or {}
+  local v = uid ~= '' and call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid) or {}
   if not v[1] then return false end
   local seq, kind, begins, expires, dearest = string.match(v[1], POSTED)
   local ok, t = pcall(parse, uid, v[2])
@@ -188,7 +188,7 @@ local function pair(q, typ, sender, group)
   put('own:' .. incarnation, now + grace, uid)
   event('t', uid, sender, 'waiting', 'dispatching', '', '', q)
   bytes = bytes + #v[1]
-  answer[#answer + 1] = { { uid, v[1], write(t), facts(t), v[3] or '' }, sender, s.url, s.next, q.width }
+  answer[#answer + 1] = { { uid, v[1], write(t), facts(t) }, sender, s.url, s.next, q.width }
   return true
 end
 
@@ -210,7 +210,7 @@ local function pairUp()
     if q then index, as = stands(q) end
     if index == home and as == member and pair(q, typ, sender, group) then
       at, run.taken[member] = turnOf, true
-      strings[turn] = string.format('%.0f', at)
+      strings[turn] = digits(at)
     else -- the round was behind the queue
       drop(home, member)
       if q then place(q) end -- look again

@@ -21,11 +21,12 @@ local first = call('INCRBY', P .. 'n:seq', count) - count -- refused if the memo
 local seq = first
 
 -- What is there already, read at once.
-local keys, batches, n = { P .. 'stops' }, {}, 1
+local keys, batches, names, n = { P .. 'stops' }, {}, {}, 1
 for i = 3, #ARGV, 7 do
   local uid, chosen, typ, name, _, more, also = unpack(ARGV, i, i + 6)
   keys[n + 1], keys[n + 2] = P .. 't:' .. uid, P .. 'q:' .. name
   n = n + 2
+  names[name] = n
   if chosen ~= '' then
     n = n + 1
     keys[n] = P .. 'gone:' .. uid
@@ -42,30 +43,20 @@ for i = 3, #ARGV, 7 do
 end
 local values = call('MGET', unpack(keys))
 
--- Of queues in which something runs it is read which phase they show, at once.
-local RUNS = '^[%d-]+ [%d-]+ [%d-]+ [%d-]+ [%d-]+ %d+ ([^ ,]+)'
-local heads, states = {}, {}
-for i = 1, n do
-  local text = string.sub(keys[i], #P + 1, #P + 2) == 'q:' and values[i]
-  local first = text and string.match(text, RUNS)
-  if first and not heads[first] then
-    heads[first], states[#states + 1] = #states + 1, P .. 'x:' .. first
-  end
-end
-states = #states > 0 and call('MGET', unpack(states)) or {}
-for first, i in pairs(heads) do pcall(parse, first, states[i]) end
-
--- Of a queue in which something waits already, the rest of the record stays as it is.
-local lines = {}
-local function line(name, text)
-  local waiting = string.match(text, QUEUE)
-  local first = string.match(text, RUNS) or ''
-  local l = {
-    waiting = tonumber(waiting), rest = waiting and string.sub(text, #waiting + 1), run = first, head = first,
+-- Of a queue in which something waits already, the rest of the record stays as it is. Where something
+-- runs it is read which phase that shows, for all at once.
+local lines, heads, states = {}, {}, {}
+for name, i in pairs(names) do
+  local text = values[i] or EMPTY
+  local waiting, _, _, _, _, _, run = string.match(text, QUEUE)
+  local first = string.match(run or '', '^[^,]*')
+  lines[name] = {
+    name = name, waiting = tonumber(waiting), rest = waiting and string.sub(text, #waiting + 1), run = first, ran = first,
   }
-  lines[name] = l
-  return l
+  if first ~= '' then heads[#heads + 1], states[#states + 1] = first, P .. 'x:' .. first end
 end
+states = #states > 0 and call('MGET', unpack(states))
+for i, first in ipairs(heads) do pcall(parse, first, states[i]) end
 
 -- within answers whether a queue, if there is one, begins so.
 local function within(queue, beginnings)
@@ -97,7 +88,7 @@ for i = 3, #ARGV, 7 do
     if within(string.match(posted, '^%S+ %S+ %S+ ([^ \n]+)'), where) then known = other end
     gone = gone or within(string.match(removed, '^%S+ (%S+)$'), where)
   end
-  local l = lines[name] or line(name, text or EMPTY)
+  local l = lines[name]
   local result
   if there then
     result = 0
@@ -118,7 +109,7 @@ for i = 3, #ARGV, 7 do
   else
     seq = seq + 1
     result = seq
-    strings[key] = seq .. ' ' .. stamp .. ' ' .. typ .. ' ' .. name .. more .. '\n' .. payload
+    strings[key] = digits(seq) .. ' ' .. stamp .. ' ' .. typ .. ' ' .. name .. more .. '\n' .. payload
     if batch then strings[batch] = uid end
     local begins, expires, _, by = string.match(more, '^' .. MORE)
     if expires and expires ~= '' then put('due', expires, 'd:' .. uid) end
@@ -149,7 +140,7 @@ for name, l in pairs(lines) do
       queues[name].waiting = l.waiting
       note(queues[name])
     else
-      strings['q:' .. name] = l.waiting .. l.rest
+      strings['q:' .. name] = digits(l.waiting) .. l.rest
     end
   end
 end

@@ -31,7 +31,7 @@ local uid, typ, begins = head(q)
 note(q) -- how far the line is taken may have changed
 local joins = false
 for i = 10, 9 + njoin do joins = joins or ARGV[i] == typ end
-local v = uid and joins and not later(begins) and call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid, P .. 'told:' .. uid)
+local v = uid and joins and not later(begins) and call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid)
 local seq = v and v[1] and string.match(v[1], '^%d+')
 if not seq or tonumber(seq) < tonumber((header(behind))) then
   flush()
@@ -69,4 +69,4 @@ put('bound', seq, uid)
 event('t', uid, q.sender, 'waiting', 'dispatching', '', '', q)
 local text = write(t)
 flush()
-return { { uid, v[1], text, facts(t), v[3] or '' }, q.sender, sender[1] or '' }
+return { { uid, v[1], text, facts(t) }, q.sender, sender[1] or '' }

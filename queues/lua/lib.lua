@@ -24,6 +24,9 @@ local stamp = clock[1] .. string.sub(1000 + math.floor(clock[2] / 1000), 2)
 
 local DAY = 86400000 -- milliseconds
 
+-- digits is a whole number as it is stored: what Lua or Redis makes of a number costs four times as much.
+local function digits(n) return string.format('%d', n) end
+
 -- moment is later than every one that this script has asked for: what is put in
 -- order by it stays in the order in which the script came to it. As a word it has sixteen
 -- digits, so that words stand in that order, too.
@@ -109,13 +112,13 @@ local function waits(typ, n) count('waiting', typ, n) end
 -- it may be bound, when it expires, the id of a batch, and who posted it, "" for none; of a
 -- batch the type has its ledger behind it, type/ledger. It returns nil if there is no
 -- transaction. The payload behind the first line is not touched.
-local HEAD = 1024 -- bytes that hold every first line
+local HEAD = '1023' -- up to this byte stands every first line
 local MORE = ' ?(%d*) ?(%d*) ?%d* ?([^ \n]*) ?[^ \n]* ?([^ \n]*)'
 local HEADER = '^(%d+) (%d+) (%S+) (%S+)' .. MORE .. '[^\n]*\n'
 local function header(uid)
   local key = 't:' .. uid
   if strings[key] == false then return nil end -- removed in this run
-  return string.match(call('GETRANGE', P .. key, 0, HEAD - 1), HEADER)
+  return string.match(call('GETRANGE', P .. key, '0', HEAD), HEADER)
 end
 
 -- batchKey is the key that a batch is known by beside its uid, nil if it is none.
@@ -156,7 +159,7 @@ local function parse(uid, text)
     uid = uid, fresh = not text, revision = tonumber(revision), operation = operation, claim = claim, phase = phase,
     was = phase, sender = sender, since = since, due = due, open = open, callback = callback, tries = tries,
     overtaken = overtaken,
-    fees = fees, facts = facts, text = text or '', at = at, record = false,
+    fees = fees, facts = facts, text = text or '', at = at, record = false, said = false,
   }
   txns[uid] = t
   return t
@@ -170,13 +173,24 @@ local function whole(uid)
   return ok and t or nil
 end
 
+-- What a worker has said to a callback is a field of the record that stands first, on a line of its own: it is
+-- kept whatever record is stored behind it. It is what is said now, or what was said before.
+local SAID = '^{"told":[^\n]*\n'
+local function recorded(t)
+  if not t.record and not t.said then return string.sub(t.text, t.at) end
+  local before = string.match(t.text, SAID, t.at) or ''
+  local said, rest = t.said or before, t.record or string.sub(t.text, t.at + #before)
+  if said == '' or not t.record and before ~= '' then return said .. rest end
+  return said .. (#rest > 2 and ',' .. string.sub(rest, 2) or '}')
+end
+
 -- write has a transaction stored, with the record that it had unless it is given another
 -- one, and returns it as text, and its words.
 local function write(t)
-  local words = t.revision .. ' ' .. t.operation .. ' ' .. t.claim .. ' ' .. t.phase .. ' ' .. t.sender .. ' ' ..
+  local words = digits(t.revision) .. ' ' .. t.operation .. ' ' .. t.claim .. ' ' .. t.phase .. ' ' .. t.sender .. ' ' ..
     t.since .. ' ' .. t.due .. ' ' .. t.open .. ' ' .. t.callback .. ' ' .. t.tries .. ' ' .. t.overtaken .. ' ' ..
     t.fees .. ' ' .. t.facts .. '\n'
-  local text = words .. (t.record or string.sub(t.text, t.at))
+  local text = words .. recorded(t)
   strings['x:' .. t.uid] = text
   return text, words
 end
@@ -197,7 +211,7 @@ end
 local claims
 local function token(process)
   claims = math.max((claims or tonumber(call('GET', P .. 'n:claim') or '0')) + 1, micros)
-  strings['n:claim'] = string.format('%.0f', claims)
+  strings['n:claim'] = digits(claims)
   return process .. ':' .. strings['n:claim']
 end
 
@@ -211,7 +225,7 @@ end
 
 -- A queue's record: words in this order, empty for none, and behind them why it is
 -- paused. queue.go has the same words.
-local QUEUE = '^([%d-]+) ([%d-]+) ([%d-]+) ([%d-]+) ([%d-]+) (%d+) (%S*) (%S*) (%d*) (%S*) ' ..
+local QUEUE = '^(%-?%d+) (%-?%d+) (%-?%d+) (%-?%d+) (%-?%d+) (%d+) (%S*) (%S*) (%d*) (%S*) ' ..
   '(%S*) (%S*) (%d*) (%d*) (%d*) (%d*) (%d*)\n(.*)'
 local EMPTY = '0 0 0 0 0 0           \n' -- of a queue that is not there
 local queues = {}
@@ -224,7 +238,7 @@ local function asked(name, text)
     name = name, there = text and true, waiting = tonumber(waiting_), done = done, failed = failed,
     unresolved = unresolved, back = tonumber(back), popped = tonumber(popped), run = run, sender = sender,
     hold = hold, holder = holder, ready = set, first = first, since = since, streak = streak, till = till,
-    width = width, narrow = narrow, paused = paused, head = string.match(run, '^[^,]*'),
+    width = width, narrow = narrow, paused = paused, ran = run,
   }
   queues[name] = q
   return q
@@ -249,8 +263,8 @@ local function sound(name, todo)
 end
 
 local function note(q)
-  strings['q:' .. q.name] = q.waiting .. ' ' .. q.done .. ' ' .. q.failed .. ' ' .. q.unresolved .. ' ' ..
-    q.back .. ' ' .. q.popped .. ' ' .. q.run .. ' ' .. q.sender .. ' ' .. q.hold .. ' ' .. q.holder .. ' ' ..
+  strings['q:' .. q.name] = digits(q.waiting) .. ' ' .. q.done .. ' ' .. q.failed .. ' ' .. q.unresolved .. ' ' ..
+    digits(q.back) .. ' ' .. digits(q.popped) .. ' ' .. q.run .. ' ' .. q.sender .. ' ' .. q.hold .. ' ' .. q.holder .. ' ' ..
     q.ready .. ' ' .. q.first .. ' ' .. q.since .. ' ' .. q.streak .. ' ' .. q.till .. ' ' .. q.width .. ' ' ..
     q.narrow .. '\n' .. q.paused
 end
@@ -272,18 +286,24 @@ local function without(list, uid)
   return kept
 end
 
--- A queue shows the phase of the first that runs. shows is which that is now, told which it was last
--- told to be: by an event of this script, or as it began.
-local function shows(q)
-  local t = q.run ~= '' and whole(string.match(q.run, '^[^,]+'))
-  return t and BOUND[t.phase] and t.phase or 'waiting'
+-- glimpse is what an event has to know of a queue, its first that runs: one word is read, where all of them would
+-- cost as much as the rest of a change that moves none. It is nil of a record that cannot be read.
+local RUNS = '^%-?%d+ %-?%d+ %-?%d+ %-?%d+ %-?%d+ %d+ ([^ ,]*)'
+local function glimpse(name)
+  if queues[name] then return queues[name] end
+  local text = found[name]
+  if text == nil then text = call('GET', P .. 'q:' .. name) end
+  local first = string.match(text or EMPTY, RUNS)
+  return first and { name = name, run = first, ran = first }
 end
-local function told(q)
-  if not q.shown then
-    local t = q.head ~= '' and whole(q.head)
-    q.shown = t and BOUND[t.was] and t.was or 'waiting'
-  end
-  return q.shown
+
+-- A queue shows the phase of the first that runs: by run and phase which it is now, by ran and was which
+-- it was as the script began. showed is which it was told to be last, by name.
+local showed = {}
+local function shows(run, phase)
+  if run == '' then return 'waiting' end
+  local t = txns[run] or whole(string.match(run, '^[^,]+'))
+  return t and BOUND[t[phase]] and t[phase] or 'waiting'
 end
 
 -- event appends to the log, as one field: fewer bytes, and half the work of eight.
@@ -299,12 +319,14 @@ local function beside(phase, shown)
 end
 local function event(kind, id, sender, from, to, attempt, code, q)
   if q then
-    from = beside(from, told(q))
-    if kind == 't' then q.shown = shows(q) end
-    to = beside(to, q.shown)
+    local before = showed[q.name] or shows(q.ran, 'was')
+    local after = kind == 't' and shows(q.run, 'phase') or before
+    showed[q.name], from, to = after, beside(from, before), beside(to, after)
   end
-  local line = stamp .. ' ' .. id -- of one that was accepted
-  if kind ~= 't' or from ~= '' or to ~= 'waiting' or sender .. code .. actor ~= '' then
+  local line
+  if kind == 't' and from == '' and to == 'waiting' and sender .. code .. actor == '' then
+    line = stamp .. ' ' .. id -- of one that was accepted
+  else
     line = stamp .. ' ' .. kind .. ' ' .. id .. ' ' .. word(sender) .. ' ' .. word(from) .. ' ' .. word(to) .. ' ' ..
       word(attempt) .. ' ' .. word(code) .. (actor ~= '' and ' ' .. actor or '')
   end
@@ -336,7 +358,7 @@ end
 -- hold has a queue wait until a time, and not shorter than it does.
 local function hold(q, till)
   if not holds(q) then q.hold, q.holder = '', '' end
-  q.hold = string.format('%.0f', math.max(tonumber(q.hold) or 0, till))
+  q.hold = digits(math.max(tonumber(q.hold) or 0, till))
   put('due', q.hold, 'q:' .. q.name)
 end
 
@@ -423,7 +445,7 @@ local function head(q)
     return uid, typ, begins, by, seq
   end
   for _ = 1, 500 do
-    local uid = call('LINDEX', P .. 'line:' .. q.name, 0)
+    local uid = call('LINDEX', P .. 'line:' .. q.name, '0')
     if not uid then return nil end
     local seq, _, typ, _, begins, _, _, by = header(uid)
     if seq then
@@ -453,7 +475,7 @@ end
 
 -- stands is where a ready queue stands: the index, the member and its score.
 local function stands(q)
-  local typ, seat = string.match(q.ready, '^(.*)@(%d+)$')
+  local typ, seat = string.match(q.ready, '^([^@]*)@(%d+)$')
   if typ then return 'round:' .. typ, q.since .. ' ' .. q.name, seat end
   return 'ready:' .. q.ready, q.name, q.since
 end
@@ -528,7 +550,7 @@ local function flush()
     local stand, leave = {}, {}
     for member, score in pairs(members) do
       if score then
-        stand[#stand + 1], stand[#stand + 2] = type(score) == 'number' and string.format('%d', score) or score, member
+        stand[#stand + 1], stand[#stand + 2] = type(score) == 'number' and digits(score) or score, member
       else
         leave[#leave + 1] = member
       end
@@ -542,7 +564,7 @@ local function flush()
   for key, fields in pairs(counts) do
     for field, n in pairs(fields) do
       -- Eight days from the first of a name on, what a day has cost is kept.
-      if n ~= 0 and call('HINCRBY', P .. key, field, string.format('%d', n)) == n and key ~= 'waiting' then
+      if n ~= 0 and call('HINCRBY', P .. key, field, digits(n)) == n and key ~= 'waiting' then
         call('PEXPIRE', P .. key, 8 * DAY)
       end
     end

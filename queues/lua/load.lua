@@ -14,11 +14,11 @@ local function load(uids)
   local answer, bytes = {}, 0
   for i, uid in ipairs(uids) do
     if bytes >= FULL then break end
-    local v = call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid, P .. 'told:' .. uid)
+    local v = call('MGET', P .. 't:' .. uid, P .. 'x:' .. uid)
     local text = v[2]
     local ok, t = pcall(parse, uid, text) -- the caller tells what cannot be read
-    answer[i] = { uid, v[1], text or '', text and ok and facts(t) or {}, v[3] or '' }
-    bytes = bytes + #(v[1] or '') + #(text or '') + #(v[3] or '')
+    answer[i] = { uid, v[1], text or '', text and ok and facts(t) or {} }
+    bytes = bytes + #(v[1] or '') + #(text or '')
   end
   return answer
 end

@@ -63,7 +63,7 @@ local function remove(uid, keep)
   drop('due', 'x:' .. uid)
   drop('due', 'd:' .. uid)
   if owner(t) then drop('own:' .. owner(t), uid) end
-  for _, kind in ipairs({ 't:', 'x:', 'b:', 'f:', 'told:' }) do strings[kind .. uid] = false end
+  for _, kind in ipairs({ 't:', 'x:', 'b:', 'f:' }) do strings[kind .. uid] = false end
   parse(uid, nil)
   if tonumber(keep) > 0 then call('SET', P .. 'gone:' .. uid, typ .. ' ' .. queue, 'PX', keep) end
   if batch ~= '' then call('SET', P .. batchKey(typ, batch), '', 'PX', math.max(1, tonumber(keep))) end
