@@ -103,7 +103,7 @@ async function route(options: SignerOptions, request: IncomingMessage): Promise<
   const call = readCall(decoded(type), await readBody(request));
   const own = options.key.publicKey;
   if (call.sender.accountId !== own)
-    throw new Status(421, 'WRONG_ACCOUNT', `this signer has the key of ${own}, not of ${call.sender.accountId}`);
+    throw new Status(403, 'WRONG_ACCOUNT', `this signer has the key of ${own}, not of ${call.sender.accountId}`);
   return sign(options, call);
 }
 

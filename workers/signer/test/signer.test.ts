@@ -237,7 +237,7 @@ test('only who may is answered, and only what it knows', async (t) => {
   assert.equal((await post(open.url, '/prove/ADD', asked)).status, 404);
   assert.equal((await fetch(`${open.url}/sign/ADD`)).status, 404);
   const other = await post(open.url, '/sign/ADD', { ...asked, sender: { accountId: stranger } });
-  assert.deepEqual([other.status, other.code], [421, 'WRONG_ACCOUNT']);
+  assert.deepEqual([other.status, other.code], [403, 'WRONG_ACCOUNT']);
   const wrong: [unknown, RegExp][] = [
     ['{"proved": "a-proof', /^the body is no JSON$/],
     [null, /^txData.uid /],
