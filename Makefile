@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-go test-node test-client test-kit test-ledger-node check-workers test-python test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
+.PHONY: help build test test-go test-node test-client test-kit test-signer test-ledger-node check-workers test-python test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
 .PHONY: client lint lint-all size codes packages tutorial site screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
@@ -28,13 +28,16 @@ test: setup test-go test-node test-python ## Run the tests that show each promis
 test-go: ## Of these what is in Go, or in the packages PKG alone
 	go test -shuffle=on $(FOREVER) $(PKG)
 
-test-node: test-client test-kit ## Of these the TypeScript client and the kit, without proofs
+test-node: test-client test-signer test-kit ## Of these the TypeScript client, the signer and the kit, without proofs
 
 test-client: clients/typescript/node_modules
 	cd clients/typescript && npm run check && npm test
 
 test-kit: workers/node_modules
 	cd workers && npm run test -w kit
+
+test-signer: workers/node_modules
+	cd workers && npm run test -w signer
 
 test-ledger-node: workers/node_modules
 	cd workers && npm run test -w ledger-node
@@ -126,11 +129,11 @@ clients/typescript/node_modules: clients/typescript/package-lock.json
 	cd clients/typescript && npm ci
 	@touch $@
 
-packages: workers/node_modules clients/typescript/node_modules ## Pack what is for npm and not published: kit, local node, client
-	cd workers && npm run build -w kit -w ledger-node
+packages: workers/node_modules clients/typescript/node_modules ## Pack what is for npm and not published: kit, signer, local node, client
+	cd workers && npm run build -w signer -w kit -w ledger-node
 	cd clients/typescript && npm run build
 	mkdir -p dist/npm
-	cd workers && npm pack --silent -w kit -w ledger-node --pack-destination ../dist/npm
+	cd workers && npm pack --silent -w signer -w kit -w ledger-node --pack-destination ../dist/npm
 	cd clients/typescript && npm pack --silent --pack-destination ../../dist/npm
 
 tutorial: setup ## Run docs/tutorial.md: its files and its commands, as they stand there

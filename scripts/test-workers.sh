@@ -30,7 +30,7 @@ lane() {
 }
 
 # The kit has a test with real proofs, the longest of all: so both lanes take about as long.
-lane "test -w kit" "test -w ledger-node" >"$logs/beside" 2>&1 &
+lane "test -w signer" "test -w kit" "test -w ledger-node" >"$logs/beside" 2>&1 &
 beside=$!
 failed=0
 lane "test -w voting" "e2e -w voting" || failed=1

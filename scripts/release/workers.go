@@ -20,7 +20,7 @@ import (
 )
 
 // workspaces are those of workers that are of use in production, or to try it.
-var workspaces = []string{"kit", "voting", "ledger-node", "examples"}
+var workspaces = []string{"kit", "signer", "voting", "ledger-node", "examples"}
 
 // makeWorkersImage puts the built workers on an image that brings Node. There is
 // no Node without a C library, so this one is not from scratch: the base is given,

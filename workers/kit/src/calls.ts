@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { NotResignable } from './errors.js';
 import { Joined } from './join.js';
 import { toJSON } from './json.js';
 import type { Line } from './line.js';
@@ -78,7 +79,13 @@ export class Calls {
 
   /** Signs bytes again that this worker has signed. Throws Busy, Conflict, NotResignable. */
   async resign(body: CallBody & { signed: string }): Promise<TxnResult> {
-    const sign = async () => ({ ...(await this.maker.resign(body)), data: await this.dataOf(body) });
+    const sign = async () => {
+      const before = await this.before(body);
+      // The signer knows the policy alone; keys that are here sign nothing that was not made here.
+      if (!before && this.maker.isSignedElsewhere)
+        throw new NotResignable('signed is not what this worker has made, or it is not kept any more');
+      return { ...(await this.maker.resign(body)), data: before?.data ?? null };
+    };
     const work = () => this.lines.signing.run(sign, { first: true });
     return upon(body, await this.once(body, () => this.maker.attempt(body, work)));
   }
@@ -108,19 +115,23 @@ export class Calls {
 
   private async made(body: CallBody): Promise<TxnResult> {
     const work = () => this.lines.proving.run((prover) => this.timed(body.txData.type, prover.prove(body)));
-    return upon(body, await this.once(body, () => this.maker.attempt(body, work)));
+    const begin = async () => {
+      await this.maker.mayBegin(body);
+      return work();
+    };
+    return upon(body, await this.once(body, () => this.maker.attempt(body, begin), true));
   }
 
   private async timed(type: string, proving: Promise<TxnResult>): Promise<TxnResult> {
     const begun = Date.now();
     const result = await proving;
     const seconds = (Date.now() - begun) / 1000;
-    if (result.signed !== undefined) this.usual.set(type, (seconds + (this.usual.get(type) ?? seconds)) / 2);
+    if (result.signed ?? result.proved) this.usual.set(type, (seconds + (this.usual.get(type) ?? seconds)) / 2);
     return result;
   }
 
   /** Answers from what is kept or is being made, before it makes anything. Errors are told, not kept. */
-  private async once(body: CallBody, make: () => Promise<TxnResult>): Promise<TxnResult> {
+  private async once(body: CallBody, make: () => Promise<TxnResult>, patient = false): Promise<TxnResult> {
     const call: CallKey = { uid: body.txData.uid, attempt: body.attempt };
     const key = keyOf(body);
     const known = this.attempts.get(key);
@@ -131,10 +142,15 @@ export class Calls {
     return this.making.do(key, async () => {
       try {
         const kept = this.paid(key, call) ?? (await this.results.find(call));
-        if (kept) return kept;
-        const result = await make();
-        if (!result.error) await this.keep(call, result);
-        else if (making.isOwed) this.owe(key, call, result);
+        let result = kept ?? (await make());
+        if (!kept && !result.error) await this.keep(call, result);
+        if (result.proved !== undefined) {
+          const proved = result;
+          // A proof outlives a signer that is away, and this process.
+          result = await this.maker.attempt(body, () => this.maker.finish(body, proved, patient));
+          if (!result.error) await this.keep(call, result);
+        }
+        if (result.error && result !== kept && making.isOwed) this.owe(key, call, result);
         return result;
       } finally {
         this.attempts.delete(key);
@@ -163,13 +179,13 @@ export class Calls {
     }
   }
 
-  /** What the dispatch has returned that has made these bytes: the youngest attempt may be another proof. */
-  private async dataOf({ txData, attempt, signed }: CallBody): Promise<TxnResult['data']> {
+  /** The result with these bytes, of an earlier attempt: the youngest may be another proof. */
+  private async before({ txData, attempt, signed }: CallBody): Promise<TxnResult | undefined> {
     for (const { number } of [...attempt.previous].reverse()) {
       const result = await this.results.get(txData.uid, number);
-      if (result?.signed === signed) return result!.data;
+      if (result?.signed === signed) return result;
     }
-    return null;
+    return undefined;
   }
 }
 

@@ -2,6 +2,7 @@ export { Retry, Unresolvable } from './errors.js';
 export { parseJSON } from './json.js';
 export type { Log } from './log.js';
 export type { PayerOption } from './payer.js';
+export type { SignerOption } from './signer.js';
 export type { NetworkOption } from './network.js';
 export type {
   Answered,

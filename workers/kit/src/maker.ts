@@ -1,13 +1,26 @@
 import type { PrivateKey } from 'o1js';
 import { type Cover, Pending } from './ahead.js';
-import { codes, Failure, failureOf, NotResignable, Unreadable } from './errors.js';
+import { codes, Failure, failureOf, NotResignable, unavailable, Unreadable } from './errors.js';
 import { Busy, retrySoon } from './line.js';
 import { withFields, type Log } from './log.js';
 import type { Network } from './network.js';
+import type { Payer } from './payer.js';
 import type { CallBody } from './protocol.js';
+import type { Signer } from './signer.js';
 import { type Simulated, tryOut } from './simulate.js';
 import { currentTrace, traceId } from './trace.js';
-import { build, check, prove, proveNothing, resign, send, sign, type Signed, type Unsigned } from './transaction.js';
+import {
+  build,
+  check,
+  hashOf,
+  prove,
+  proveNothing,
+  resign,
+  send,
+  sign,
+  type Made,
+  type Unsigned,
+} from './transaction.js';
 import type { Context, Dispatched, Dispatcher, Txn, TxnResult } from './types.js';
 
 /** How many transactions' own signers are remembered. */
@@ -28,16 +41,17 @@ export class Maker implements Proves {
   /** `proves` is false where others prove, so that nothing else here chooses a node. */
   constructor(
     private readonly dispatchers: Record<string, Dispatcher>,
-    private readonly payer: PrivateKey,
+    private readonly payer: Payer,
     private readonly network: Network,
     private readonly log: Log,
     private readonly proves = true,
+    private readonly signer?: Signer,
   ) {}
 
   /** Builds, proves and signs. */
   async prove(body: CallBody): Promise<TxnResult> {
     this.checkSender(body);
-    const payer = this.payer.toPublicKey();
+    const payer = this.payer.publicKey;
     const pending = body.ahead?.length ? await Pending.read(body.ahead, payer.toBase58()) : undefined;
     await this.network.open();
     if (!pending) {
@@ -50,10 +64,15 @@ export class Maker implements Proves {
   /** Makes it without proofs, and has Mina's transaction logic apply it to the accounts as they are. */
   async simulate(body: CallBody): Promise<Simulated> {
     this.checkSender(body);
+    if (!this.payer.key) {
+      throw unavailable(
+        'a simulation has to be signed, and this worker has no key of the payer: its signer signs nothing on trial',
+      );
+    }
     const begun = Date.now();
     try {
       await this.network.open();
-      const { nonce } = await this.network.payerAccount(this.payer.toPublicKey());
+      const { nonce } = await this.network.payerAccount(this.payer.publicKey);
       const attempt = { ...body.attempt, nonce: Number(nonce) };
       const context = this.context(body, attempt, { cover: undefined });
       const simulated = await this.tryOut(txnOf(body), context).catch((thrown: unknown) => {
@@ -74,7 +93,7 @@ export class Maker implements Proves {
     if (isDone(said)) return { ok: true, failure: null, weight: 0, touched: [] };
     check(txn.type, context.payer, tx.transaction);
     await proveNothing(tx);
-    const keys = [this.payer, ...((await this.dispatchers[txn.type]!.signers?.(txn, context)) ?? [])];
+    const keys = [this.payer.key!, ...((await this.dispatchers[txn.type]!.signers?.(txn, context)) ?? [])];
     return tryOut(this.network, tx, [...keys, ...(said.signers ?? [])]);
   }
 
@@ -85,9 +104,30 @@ export class Maker implements Proves {
     this.checkSender(body);
     const lap = stopwatch();
     const signers = () => this.keysFor(txnOf(body), context);
-    const signed = await resign(body.signed, this.payer, attempt, signers);
-    context.log.info({ hash: signed.hash, signMs: lap() }, 'signed again');
-    return success(signed, null);
+    const made = await resign(body.signed, this.payer, attempt, signers);
+    if (this.payer.key) context.log.info({ hash: made.hash, signMs: lap() }, 'signed again');
+    return success(made, null);
+  }
+
+  /** Whether a signer elsewhere has the payer's key. */
+  get isSignedElsewhere(): boolean {
+    return this.signer !== undefined;
+  }
+
+  /** Asks the signer, if there is one, whether it would sign, before a proof is made in vain. Throws Busy, Failure. */
+  async mayBegin(body: CallBody): Promise<void> {
+    this.checkSender(body);
+    await this.signer?.ask(body, this.context(body, body.attempt).log);
+  }
+
+  /** Has the signer sign what was proved; `patient`: it may be away for a while. Throws Busy, Failure. */
+  async finish(body: CallBody, { proved, ...made }: TxnResult, patient: boolean): Promise<TxnResult> {
+    const { log } = this.context(body, body.attempt);
+    const lap = stopwatch();
+    const signed = await this.signer!.sign(body, proved!, log, patient);
+    const hash = await hashOf(signed);
+    log.info({ hash, signMs: lap() }, 'signed by the signer');
+    return { ...made, hash, signed };
   }
 
   async send(signed: string): Promise<void> {
@@ -125,7 +165,7 @@ export class Maker implements Proves {
     return {
       ...(attempt && { attempt }),
       ...(trace && { traceparent: trace }),
-      payer: this.payer.toPublicKey(),
+      payer: this.payer.publicKey,
       fetchAccount: (publicKey, tokenId) => this.network.fetchAccount(publicKey, tokenId, cover, !making),
       pendingEvents: (publicKey, tokenId) => cover?.pending.events(publicKey, tokenId) ?? [],
       pendingActions: (publicKey, tokenId) => cover?.pending.actions(publicKey, tokenId) ?? [],
@@ -166,10 +206,12 @@ export class Maker implements Proves {
     await prove(txn.type, tx, this.network.proofs);
     const proveMs = lap();
     this.remember(txn.uid, said.signers);
-    const signed = await sign(tx, [this.payer, ...(await this.keysFor(txn, context))]);
+    const made = await sign(tx, this.payer, await this.keysFor(txn, context));
     const ahead = body.ahead?.length ?? 0;
-    context.log.info({ hash: signed.hash, ahead, buildMs, proveMs, signMs: lap() }, 'proved and signed');
-    return success(signed, data);
+    const times = { ahead, buildMs, proveMs, signMs: lap() };
+    if ('signed' in made) context.log.info({ hash: made.hash, ...times }, 'proved and signed');
+    else context.log.info(times, 'proved');
+    return success(made, data);
   }
 
   /** Runs the dispatch of the context's attempt. */
@@ -185,7 +227,7 @@ export class Maker implements Proves {
   }
 
   private checkSender({ sender }: CallBody): void {
-    const own = this.payer.toPublicKey().toBase58();
+    const own = this.payer.publicKey.toBase58();
     if (sender.accountId !== own) {
       throw new Failure(
         codes.unavailable,
@@ -211,13 +253,7 @@ export function txnOf({ txData, sender }: Pick<CallBody, 'txData' | 'sender'>): 
 
 const isDone = ({ done }: Dispatched) => done !== undefined && Object.keys(done).length > 0;
 
-const success = ({ signed, hash }: Signed, data: TxnResult['data']): TxnResult => ({
-  hash,
-  done: null,
-  error: null,
-  data,
-  signed,
-});
+const success = (made: Made, data: TxnResult['data']): TxnResult => ({ done: null, error: null, data, ...made });
 
 /** Milliseconds since the last lap. */
 function stopwatch(): () => number {

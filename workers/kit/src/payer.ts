@@ -1,11 +1,18 @@
 import { readFileSync, statSync } from 'node:fs';
-import { PrivateKey } from 'o1js';
+import { PrivateKey, type PublicKey } from 'o1js';
 
 /**
  * The secret key of the fee payer, in base58 (EK…): a key, a file with nothing
  * else in it that only its owner may read, or the name of an environment variable.
  */
 export type PayerOption = PrivateKey | { file: string } | { env: string };
+
+/** The fee payer as this process knows it. */
+export interface Payer {
+  publicKey: PublicKey;
+  /** Absent where a signer elsewhere has it. */
+  key?: PrivateKey;
+}
 
 /** Reads the payer's key. No error ever quotes what was read. */
 export function readPayer(option: PayerOption): PrivateKey {

@@ -283,7 +283,7 @@ class ProverProcess implements Proves {
   private differs(role: Role): string | undefined {
     const { accountId, types } = this.options.role;
     if (role.accountId !== accountId)
-      return `provers: the program, run again, pays from ${role.accountId}, not ${accountId}: give payer a file or env`;
+      return `provers: the program, run again, pays from ${role.accountId}, not ${accountId}: give payer a file or env, or signer the same accountId`;
     if (role.types.join() !== types.join())
       return `provers: the program, run again, makes ${role.types.join(', ')}, not ${types.join(', ')}`;
     return undefined;

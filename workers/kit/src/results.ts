@@ -59,12 +59,13 @@ export class Results {
 
   /**
    * The result of an equal call, if it is kept. Throws Conflict if the attempt's number has
-   * other values, and a Failure that blames no transaction if the disk does not answer.
+   * other values, unless nothing of it was ever signed, and a Failure that blames no transaction if the disk does not answer.
    */
   async find(call: CallKey): Promise<TxnResult | undefined> {
     const entry = await this.read(call.uid, call.attempt.number);
-    if (entry && !isDeepStrictEqual(entry.attempt, call.attempt)) throw new Conflict(call);
-    return entry?.result;
+    if (!entry || isDeepStrictEqual(entry.attempt, call.attempt)) return entry?.result;
+    if (entry.result.proved !== undefined) return undefined;
+    throw new Conflict(call);
   }
 
   /** The result kept under an attempt's number, whatever its other values. */

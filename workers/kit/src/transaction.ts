@@ -1,13 +1,11 @@
 import { Mina, type PrivateKey, type PublicKey, Transaction, UInt32, UInt64 } from 'o1js';
 import { dummyProof } from './dummy.js';
 import { asError, codes, Failure, failureOf, NotResignable, Unresolvable } from './errors.js';
+import type { Payer } from './payer.js';
 import type { Attempt } from './types.js';
 
-/** A zkappCommand in JSON, proved and signed, and its hash. */
-export interface Signed {
-  signed: string;
-  hash: string;
-}
+/** A zkappCommand in JSON: signed, with its hash, or all but signed by its payer. */
+export type Made = { signed: string; hash: string } | { proved: string; hash: '' };
 
 export type Unsigned = Mina.Transaction<false, false>;
 type Command = Unsigned['transaction'];
@@ -78,10 +76,28 @@ export async function proveNothing(tx: Unsigned): Promise<void> {
   }
 }
 
-/** Makes the signatures that are missing. */
-export async function sign(tx: Unsigned, keys: PrivateKey[]): Promise<Signed> {
-  const signed = signature(tx, keys);
-  return { signed, hash: await Transaction.hash(signed) };
+/** Makes the signatures that are missing, but for the payer's where its key is elsewhere. */
+export async function sign(tx: Unsigned, { publicKey, key }: Payer, others: PrivateKey[]): Promise<Made> {
+  if (!key) {
+    leaveUnsigned(tx.transaction, publicKey);
+    return { proved: signature(tx, others), hash: '' };
+  }
+  const signed = signature(tx, [key, ...others]);
+  return { signed, hash: await hashOf(signed) };
+}
+
+export const hashOf = (signed: string): Promise<string> => Transaction.hash(signed);
+
+/** o1js would put dummies in the place of the payer's signatures. */
+function leaveUnsigned({ feePayer, accountUpdates }: Command, payer: PublicKey): void {
+  feePayer.lazyAuthorization = undefined;
+  feePayer.authorization = '';
+  for (const update of accountUpdates) {
+    const isOwn = update.body.publicKey.equals(payer).toBoolean();
+    if (!isOwn || update.lazyAuthorization?.kind !== 'lazy-signature') continue;
+    update.lazyAuthorization = undefined;
+    update.authorization = {};
+  }
 }
 
 /** The signed bytes alone. */
@@ -102,17 +118,19 @@ export function signature(tx: Unsigned, keys: PrivateKey[]): string {
  *
  * Only what carries this payer's own signature is signed again: nobody but the
  * dispatchers gets to say what this key signs. Throws NotResignable for anything
- * else, and where `signers` has no key for a signature.
+ * else, and where `signers` has no key for a signature. Where the payer's key is
+ * elsewhere, it is for the caller to know that `signed` was made here.
  */
 export async function resign(
   signed: string,
-  payer: PrivateKey,
+  payer: Payer,
   attempt: Attempt,
   signers: () => Promise<PrivateKey[]>,
-): Promise<Signed> {
+): Promise<Made> {
   const tx = parse(signed);
   const command = tx.transaction;
-  if (!isSignedBy(signed, payer)) throw new NotResignable('signed does not carry the signature of this worker');
+  if (payer.key && !isSignedBy(signed, payer.key))
+    throw new NotResignable('signed does not carry the signature of this worker');
   if (command.memo !== attempt.memo) {
     throw new NotResignable("the memo of signed is not the attempt's: it is another transaction");
   }
@@ -124,11 +142,12 @@ export async function resign(
     update.authorization = {};
     update.lazyAuthorization = { kind: 'lazy-signature' };
   });
-  let keys = [payer];
-  if (missingKeys(command, keys).length > 0) keys = [payer, ...(await signers())];
-  const missing = missingKeys(command, keys);
+  if (!payer.key) leaveUnsigned(command, payer.publicKey);
+  const own = payer.key ? [payer.key] : [];
+  const others = missingKeys(command, own).length > 0 ? await signers() : [];
+  const missing = missingKeys(command, [...own, ...others]);
   if (missing.length > 0) throw new NotResignable(`no key to sign again for ${missing.join(', ')}`);
-  return sign(tx, keys);
+  return sign(tx, payer, others);
 }
 
 /** Sends signed bytes; sending them again does no harm. */
@@ -169,8 +188,10 @@ function coversAll({ body }: Update): boolean {
 
 function missingKeys({ feePayer, accountUpdates }: Command, keys: PrivateKey[]): string[] {
   const have = new Set(keys.map((key) => key.toPublicKey().toBase58()));
-  const unsigned = accountUpdates.filter(({ lazyAuthorization }) => lazyAuthorization?.kind === 'lazy-signature');
-  const needed = [feePayer.body.publicKey, ...unsigned.map(({ body }) => body.publicKey)];
+  const unsigned = [feePayer, ...accountUpdates].filter(
+    ({ lazyAuthorization }) => lazyAuthorization?.kind === 'lazy-signature',
+  );
+  const needed = unsigned.map(({ body }) => body.publicKey);
   return [...new Set(needed.map((key) => key.toBase58()))].filter((key) => !have.has(key));
 }
 

@@ -2,11 +2,14 @@ import type { Account, Field, PrivateKey, PublicKey, SmartContract } from 'o1js'
 import type { Log } from './log.js';
 import type { NetworkOption } from './network.js';
 import type { PayerOption } from './payer.js';
+import type { SignerOption } from './signer.js';
 
 /** What a worker is made of. */
 export interface WorkerOptions {
-  /** The fee payer whose transactions this worker makes, one payer per worker. */
-  payer: PayerOption;
+  /** The key of the fee payer whose transactions this worker makes, one payer per worker. Or there is a {@link signer}. */
+  payer?: PayerOption;
+  /** Who has the payer's key instead, so that no process of this worker has it. */
+  signer?: SignerOption;
   network: NetworkOption;
   /** By type, as the sequencer names it. */
   dispatchers: Record<string, Dispatcher>;
@@ -212,6 +215,8 @@ export interface TxnResult {
   data: Record<string, unknown> | null;
   /** The zkappCommand in JSON, proved and signed. */
   signed?: string;
+  /** The same without its payer's signature, in what is kept until a signer has signed. Never answered. */
+  proved?: string;
   /** The hash of the last command in flight before it, if there was one. */
   on?: string;
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { PrivateKey } from 'o1js';
+import { PublicKey } from 'o1js';
 import type { FastifyInstance } from 'fastify';
 import { sharedCache } from './cache.js';
 import { Calls, type Lines } from './calls.js';
@@ -10,10 +10,11 @@ import { Line, overdue } from './line.js';
 import { standardLog, withFields, type Log } from './log.js';
 import { Maker, type Proves } from './maker.js';
 import { Network } from './network.js';
-import { readPayer } from './payer.js';
+import { readPayer, type Payer } from './payer.js';
 import { preferNative, type Prover } from './prover.js';
 import { Parent, Provers, type Role } from './provers.js';
 import { Results } from './results.js';
+import { Signer } from './signer.js';
 import type { Dispatcher, WorkerOptions } from './types.js';
 import { o1jsVersion } from './version.js';
 
@@ -58,11 +59,11 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
   const callSeconds = seconds('callSeconds', options.callSeconds ?? 1800);
   const callbackSeconds = seconds('callbackSeconds', options.callbackSeconds ?? 300);
   const joinSeconds = seconds('joinSeconds', options.joinSeconds ?? 25);
-  const { payer, network, role, prover } = await setUp(options, log);
+  const { payer, signer, network, role, prover } = await setUp(options, log);
   const store = join(options.store ?? '.worker-store', role.accountId);
   const results = await Results.open(store, options.maxResults ?? 1000);
   const maxWaiting = options.maxWaiting ?? 8;
-  const maker = new Maker(options.dispatchers, payer, network, log, !several);
+  const maker = new Maker(options.dispatchers, payer, network, log, !several, signer);
   const limit = {
     seconds: callSeconds,
     late: () =>
@@ -86,7 +87,16 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
     }));
     return {
       ...role,
-      capabilities: ['prove', 'resign', 'dispatch', 'ahead', 'simulate', ...(several ? ['several'] : [])],
+      // What is signed on trial would need the payer's key.
+      capabilities: [
+        'prove',
+        'resign',
+        'dispatch',
+        'ahead',
+        ...(signer ? [] : ['simulate']),
+        ...(several ? ['several'] : []),
+      ],
+      ...(signer && { signer: signer.name }),
       network: network.name,
       o1js,
       proofs: network.proofs,
@@ -98,7 +108,7 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
   const calls = new Calls(maker, lines, results, log, joinSeconds);
   const { dispatchers } = options;
   const app = serve({ dispatchers, calls, maker, line: proving, token, callbackSeconds, describe });
-  return new RunningWorker(role.accountId, app, lines, calls, provers, log, { host, port });
+  return new RunningWorker(role.accountId, app, lines, calls, provers, signer, log, { host, port });
 }
 
 /** What a process does that proves for the one that has started it. */
@@ -115,7 +125,8 @@ async function createProver(options: WorkerOptions, parent: Parent): Promise<Wor
 }
 
 interface Means {
-  payer: PrivateKey;
+  payer: Payer;
+  signer: Signer | undefined;
   network: Network;
   role: Role;
   prover: Prover;
@@ -124,8 +135,9 @@ interface Means {
 /** What each process of a worker needs. */
 async function setUp(options: WorkerOptions, log: Log): Promise<Means> {
   const prover = preferNative();
-  const payer = readPayer(options.payer);
-  const role = { accountId: payer.toPublicKey().toBase58(), types: checkTypes(options.dispatchers) };
+  const signer = options.signer && new Signer(options.signer);
+  const payer = payerOf(options);
+  const role = { accountId: payer.publicKey.toBase58(), types: checkTypes(options.dispatchers) };
   const network = new Network(options.network, options.proofsEnabled ?? true);
   network.use();
   await network.open().catch((error: unknown) => {
@@ -133,7 +145,21 @@ async function setUp(options: WorkerOptions, log: Log): Promise<Means> {
     const { message, exception } = failureOf(error, 'asking the Mina node');
     log.warn({ exception }, message);
   });
-  return { payer, network, role, prover };
+  return { payer, signer, network, role, prover };
+}
+
+function payerOf({ payer, signer }: WorkerOptions): Payer {
+  if ((payer === undefined) === (signer === undefined))
+    throw new Error('give payer, for the key of the fee payer, or signer, where another process has it; not both');
+  if (payer !== undefined) {
+    const key = readPayer(payer);
+    return { publicKey: key.toPublicKey(), key };
+  }
+  try {
+    return { publicKey: PublicKey.fromBase58(signer!.accountId) };
+  } catch {
+    throw new Error('signer.accountId: it is no public key (B62…)');
+  }
 }
 
 class RunningWorker implements Worker {
@@ -145,6 +171,7 @@ class RunningWorker implements Worker {
     private readonly lines: Lines,
     private readonly calls: Calls,
     private readonly provers: Provers | undefined,
+    private readonly signer: Signer | undefined,
     private readonly log: Log,
     private readonly at: { host: string; port: number },
   ) {}
@@ -158,6 +185,7 @@ class RunningWorker implements Worker {
 
   close(): Promise<void> {
     this.closing ??= (async () => {
+      this.signer?.close();
       await Promise.all([this.lines.proving.close(), this.lines.signing.close()]);
       await this.calls.idle(); // who has asked may be gone, and asks the next process
       await this.app.close();

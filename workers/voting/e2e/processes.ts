@@ -11,6 +11,7 @@ const STOP_TIMEOUT = 15_000;
 export interface Program {
   /** What the pattern of readiness has matched. */
   ready: RegExpMatchArray;
+  pid: number;
   /** All that it has written so far. */
   output(): string;
   /** Fulfilled when it has ended. */
@@ -68,7 +69,8 @@ export async function start(
     await gone;
     clearTimeout(timer);
   };
-  return { ready: match, output: () => output, gone, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') };
+  const pid = child.pid!;
+  return { ready: match, pid, output: () => output, gone, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') };
 }
 
 /** A port of 127.0.0.1 that nobody listens on. */

@@ -44,6 +44,10 @@ export class VotingWorker {
     await this.gate.open();
   }
 
+  get pid(): number {
+    return this.#program!.pid;
+  }
+
   /** kill -9 */
   async kill(): Promise<void> {
     await this.#program?.kill();

@@ -24,6 +24,8 @@ const environment = z.object({
   ARCHIVE_URL: list,
   MINA_NETWORK: z.string().default('devnet'),
   PAYER_KEY_FILE: z.string().optional(),
+  SIGNER_URL: z.string().optional(),
+  SIGNER_ACCOUNT: z.string().optional(),
   VOTING_ACCOUNT_SECRET: z.string().optional(),
   VOTING_ACCOUNT_SECRET_FILE: z.string().optional(),
   VOTING_ELECTORS_FILES: list,
@@ -41,7 +43,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const { MINA_NETWORK: network } = data;
   return {
     worker: {
-      payer: data.PAYER_KEY_FILE === undefined ? { env: 'PAYER_KEY' } : { file: data.PAYER_KEY_FILE },
+      ...payerOf(data),
       network: {
         graphql: data.MINA_URL,
         archive: data.ARCHIVE_URL,
@@ -56,6 +58,16 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     keys: readKeys(data.VOTING_ACCOUNT_SECRET, data.VOTING_ACCOUNT_SECRET_FILE),
     electors: data.VOTING_ELECTORS_FILES.map(readElectors),
   };
+}
+
+/** The payer's key, or the signer that has it. */
+function payerOf(data: z.infer<typeof environment>): Pick<WorkerOptions, 'payer' | 'signer'> {
+  const { PAYER_KEY_FILE: file, SIGNER_URL: url, SIGNER_ACCOUNT: accountId } = data;
+  if (url === undefined) return { payer: file === undefined ? { env: 'PAYER_KEY' } : { file } };
+  if (accountId === undefined)
+    throw new Error("SIGNER_ACCOUNT: it is missing: the payer's public key (B62…), whose secret key the signer has");
+  if (file !== undefined) throw new Error('PAYER_KEY_FILE: with SIGNER_URL the worker has no key of the payer');
+  return { signer: { url, accountId } };
 }
 
 function readKeys(secret: string | undefined, file: string | undefined): Keys {
