@@ -342,6 +342,9 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 		answer.Weight, answer.Touched = dispatcher.Weight(answer.Signed), does.Touched
 		s.weighed(t.Type, answer.Weight)
 		answer.Alone = s.barrier(t, a.Sender, on, answer.Signed)
+		if e.Kind == lifecycle.Prove {
+			s.notice(t, began, does)
+		}
 	}
 	if e.Kind == lifecycle.Prove {
 		s.shown(ctx, worker, &answer)

@@ -1,6 +1,6 @@
 """Types, errors and routes of the API."""
 # Made by generate.py from the service's OpenAPI document: do not edit.
-# 42a44300ddad2213eb74fb37c1ca6495f4bf78b90771fcc0d4fb983b44b2510a
+# 9ffc6f431f6702fd9560a3fe9a8eb4101c8ff76b7e61c99badf2474853ef6480
 
 from __future__ import annotations
 
@@ -908,7 +908,8 @@ class OverviewStopsItem(TypedDict):
 
 class OverviewTroublesItem(TypedDict):
     # Of doctor's where it has one (QUEUE_PAUSED, SENDER_OUT, REDIS_FULL and others); CLOCK: the clocks of the
-    # process and of Redis differ; SENDING: what is signed gets to no node.
+    # process and of Redis differ; SENDING: what is signed gets to no node; RACES: two queues require what the
+    # other changes.
     code: str
     # What is so, since when where that is known, and what to do.
     detail: str

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 42a44300ddad2213eb74fb37c1ca6495f4bf78b90771fcc0d4fb983b44b2510a
+// 9ffc6f431f6702fd9560a3fe9a8eb4101c8ff76b7e61c99badf2474853ef6480
 
 export interface paths {
     "/api/v1/fees": {
@@ -2012,7 +2012,7 @@ export interface components {
             recovering: components["schemas"]["Text"];
             /** @description What else a person has to see to: the first ten queues that a limit has paused and the first ten senders that do not come back by themselves, with how many more there are, and what ails the process that is asked. */
             troubles: {
-                /** @description Of doctor's where it has one (QUEUE_PAUSED, SENDER_OUT, REDIS_FULL and others); CLOCK: the clocks of the process and of Redis differ; SENDING: what is signed gets to no node. */
+                /** @description Of doctor's where it has one (QUEUE_PAUSED, SENDER_OUT, REDIS_FULL and others); CLOCK: the clocks of the process and of Redis differ; SENDING: what is signed gets to no node; RACES: two queues require what the other changes. */
                 code: string;
                 /** @description What is so, since when where that is known, and what to do. */
                 detail: string;
