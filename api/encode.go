@@ -307,6 +307,15 @@ func appendAttempt(b []byte, a *lifecycle.Attempt) []byte {
 	o.count("blockHeight", a.Height)
 	o.optional("stateHash", a.StateHash)
 	o.number("confirmations", int64(a.Confirmations))
+	o.name("touched")
+	o.b = appendList(o.b, a.Touched, func(b []byte, t lifecycle.Account) []byte {
+		o := object{b}
+		o.open()
+		o.text("publicKey", t.Key)
+		o.text("tokenId", t.Token)
+		o.close()
+		return o.b
+	})
 	o.fault("error", a.Error)
 	o.time("startedAt", a.StartedAt)
 	o.time("endedAt", a.EndedAt)

@@ -97,9 +97,15 @@ type shownAttempt struct {
 	BlockHeight   *uint32           `json:"blockHeight"`
 	StateHash     *string           `json:"stateHash"`
 	Confirmations int               `json:"confirmations"`
+	Touched       []shownAccount    `json:"touched"`
 	Error         *shownError       `json:"error"`
 	StartedAt     *shownTime        `json:"startedAt"`
 	EndedAt       *shownTime        `json:"endedAt"`
+}
+
+type shownAccount struct {
+	Key   string `json:"publicKey"`
+	Token string `json:"tokenId"`
 }
 
 type shownEstimate struct {
@@ -165,9 +171,13 @@ func show(t *lifecycle.Transaction) shown {
 		if senders.LedgerOf(a.Sender) != "" {
 			nonce, fee = nil, nil // a slot of a ledger
 		}
+		touched := []shownAccount{}
+		for _, account := range a.Touched {
+			touched = append(touched, shownAccount(account))
+		}
 		s.Attempts = append(s.Attempts, shownAttempt{
 			a.Number, unlessZero(a.Sender), nonce, fee, unlessZero(a.Weight), showEstimate(a.Quote), unlessZero(a.ValidUntil), unlessZero(a.KnownHash()), a.State.Outcome(), unlessZero(a.Height),
-			unlessZero(a.StateHash), a.Confirmations, showError(a.Error), showTime(a.StartedAt), showTime(a.EndedAt),
+			unlessZero(a.StateHash), a.Confirmations, touched, showError(a.Error), showTime(a.StartedAt), showTime(a.EndedAt),
 		})
 	}
 	return s
@@ -237,6 +247,9 @@ func random(r *rand.Rand, text string) *lifecycle.Transaction {
 		}
 		if r.IntN(2) == 0 {
 			a.Quote = fees.Quote{Fee: r.Uint64(), PerWeight: r.Uint64N(2) * r.Uint64(), Weight: 1 + r.IntN(20), Why: fees.Pool}
+		}
+		for range r.IntN(3) {
+			a.Touched = append(a.Touched, lifecycle.Account{Key: text, Token: lifecycle.MinaToken})
 		}
 		if r.IntN(2) == 0 {
 			a.Data = json.RawMessage(`{"answered":-0}`)

@@ -165,6 +165,7 @@ func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
 	f := queues.Filter{
 		Queue: q.Get("queue"), Type: q.Get("type"), Sender: q.Get("sender"), State: lifecycle.State(q.Get("state")),
 		Error: q.Get("error"), Hash: q.Get("hash"), Newest: q.Get("order") == "newest",
+		ZkApp: accountOf(q.Get("zkApp")),
 	}
 	if f.Since, err = timeOf(q, "since"); err != nil {
 		return err
@@ -172,7 +173,7 @@ func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
 	if f.Until, err = timeOf(q, "until"); err != nil {
 		return err
 	}
-	for _, name := range []string{"queue", "type", "sender", "state", "error", "hash"} {
+	for _, name := range []string{"queue", "type", "sender", "state", "error", "hash", "zkApp"} {
 		if message := a.wrongFilter(f, name); message != "" {
 			return badRequest("%s %s.", name, message)
 		}
@@ -190,6 +191,19 @@ func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
 // mostCode is how long the code of an error may be that somebody looks for.
 const mostCode = 256
 
+// accountOf reads an account: a public key, and behind a colon the id of a token.
+func accountOf(text string) lifecycle.Account {
+	key, token, some := strings.Cut(text, ":")
+	if some && token == "" {
+		token = ":" // which is none
+	}
+	return lifecycle.Account{Key: key, Token: token}
+}
+
+func (a *api) validAccount(o lifecycle.Account) bool {
+	return a.ValidKey(o.Key) == nil && (o.Token == "" || hashPattern.MatchString(o.Token))
+}
+
 // wrongFilter says what one field of a filter must be, "" if it is or is empty.
 func (a *api) wrongFilter(f queues.Filter, name string) string {
 	switch {
@@ -205,6 +219,8 @@ func (a *api) wrongFilter(f queues.Filter, name string) string {
 		return fmt.Sprintf("must be a code of at most %d bytes", mostCode)
 	case name == "hash" && f.Hash != "" && !hashPattern.MatchString(f.Hash):
 		return "must be the hash of a transaction"
+	case name == "zkApp" && f.ZkApp != (lifecycle.Account{}) && !a.validAccount(f.ZkApp):
+		return "must be the public key of an account (B62…), or that, a colon and the id of its token"
 	}
 	return ""
 }

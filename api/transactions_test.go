@@ -538,6 +538,7 @@ func TestList(t *testing.T) {
 	for query, code := range map[string]string{
 		"cursor=x": "BAD_CURSOR", "queue=q&cursor=" + next: "BAD_CURSOR", "cursor=" + strings.Repeat("A", 300): "BAD_CURSOR",
 		"state=waiting": "BAD_REQUEST", "queue=a%20b": "BAD_REQUEST", "type=any": "BAD_REQUEST", "sender=x": "BAD_REQUEST",
+		"zkApp=x": "BAD_REQUEST", "zkApp=:t": "BAD_REQUEST", "zkApp=B62a:": "BAD_REQUEST", "zkApp=B62a:t:u": "BAD_REQUEST",
 		"limit=-1": "BAD_REQUEST", "stat=DONE": "BAD_REQUEST",
 	} {
 		s.ask("GET", "/transactions?"+query, "").wantProblem(400, code)

@@ -52,6 +52,7 @@ type Metrics struct {
 	webhooks                                  *prometheus.CounterVec
 	webhookCalls, posts                       *prometheus.HistogramVec
 	verdicts                                  *prometheus.CounterVec
+	zkApps                                    zkApps
 }
 
 // New returns figures that nothing has been counted in.
@@ -298,6 +299,7 @@ func (m *Metrics) settled(x sequencer.Settlement) {
 			m.blocks.WithLabelValues(x.Type).Observe(float64(x.Blocks))
 		}
 	}
+	m.zkApps.add(x.Touched, x.Failed)
 	m.fees.WithLabelValues(x.Sender, outcome).Add(inMina(x.Fee))
 	if x.Quote.Why != "" {
 		m.estimates.WithLabelValues(x.Type, string(x.Quote.Why)).Add(inMina(x.Quote.Fee))

@@ -213,7 +213,7 @@ func TestHooks(t *testing.T) {
 	move("", lifecycle.PhaseWatching, lifecycle.PhaseDone, false, 20*time.Second, 90*time.Second)
 	meter.Moved(sequencer.Move{Type: "MINT", Orphaned: true, From: lifecycle.PhaseDone, To: lifecycle.PhaseDone, Lasted: -1, Age: time.Hour})
 	meter.Settled(sequencer.Settlement{Type: "MINT", Sender: "B62a", Fee: 150_000_000, Waited: 40 * time.Second, Blocks: 2})
-	meter.Settled(sequencer.Settlement{Type: "MINT", Sender: "B62a", Fee: 100_000_000, Waited: time.Hour, Failed: true})
+	meter.Settled(sequencer.Settlement{Type: "MINT", Sender: "B62a", Fee: 100_000_000, Waited: time.Hour, Failed: true, Touched: []lifecycle.Account{{Key: "B62z"}}})
 	meter.Settled(sequencer.Settlement{Type: "VOTE", Sender: "B62b", Beside: true})
 	meter.Called(sequencer.WorkerCall{Type: "MINT", Call: "prove", Took: 2 * time.Second})
 	meter.Called(sequencer.WorkerCall{Type: "MINT", Call: "prove", Took: time.Second, Failed: true})
@@ -243,7 +243,7 @@ func TestHooks(t *testing.T) {
 		`sequencer_landed_total{beside="no",type="MINT"} 1`, `sequencer_landed_total{beside="yes",type="VOTE"} 1`,
 		`sequencer_inclusion_seconds_sum{type="MINT"} 40`, `sequencer_inclusion_blocks_sum{type="MINT"} 2`,
 		`sequencer_worker_call_seconds_sum{call="prove",outcome="ok",type="MINT"} 2`, `sequencer_worker_call_seconds_sum{call="prove",outcome="failed",type="MINT"} 1`,
-		`sequencer_fee_raises_total{type="MINT"} 1`, `sequencer_takeovers_total 3`, `sequencer_event_clients 1`,
+		`sequencer_zkapp_commands_total{outcome="failed",zkapp="B62z"} 1`, `sequencer_fee_raises_total{type="MINT"} 1`, `sequencer_takeovers_total 3`, `sequencer_event_clients 1`,
 		`sequencer_posted_total{key="shop-99",outcome="accepted",prefix="q-99-"} 1`,
 		`sequencer_posted_total{key="shop-0",outcome="refused",prefix="none"} 1`,
 		`sequencer_posted_total{key="other",outcome="accepted",prefix="other"} 100`,

@@ -47,7 +47,8 @@ func (m *Metrics) Watch(s Sources) {
 // A scrape reads figures that nobody counts.
 type scrape struct {
 	Sources
-	kinds map[string]kind
+	kinds  map[string]kind
+	zkApps *zkApps
 }
 
 type kind struct {
@@ -56,7 +57,7 @@ type kind struct {
 }
 
 func newScrape(m *Metrics, sources Sources) *scrape {
-	s := &scrape{Sources: sources, kinds: map[string]kind{}}
+	s := &scrape{Sources: sources, kinds: map[string]kind{}, zkApps: &m.zkApps}
 	add := func(over Over, as prometheus.ValueType, name, help string, labels ...string) {
 		kinds := map[prometheus.ValueType]string{prometheus.CounterValue: "counter", prometheus.GaugeValue: "gauge"}
 		name, full := m.note(over, name, kinds[as], help, labels...)
@@ -65,6 +66,7 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	ours := func(name, help string, labels ...string) { add(shared, prometheus.GaugeValue, name, help, labels...) }
 	here := func(name, help string, labels ...string) { add(partly, prometheus.GaugeValue, name, help, labels...) }
 	seen := func(name, help string, labels ...string) { add(viewed, prometheus.GaugeValue, name, help, labels...) }
+	sums := func(name, help string, labels ...string) { add(partly, prometheus.CounterValue, name, help, labels...) }
 	seenSums := func(name, help string, labels ...string) { add(viewed, prometheus.CounterValue, name, help, labels...) }
 
 	seen("store_up", "1 if Redis answered this scrape; else what is shared is missing.")
@@ -102,6 +104,11 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 	ours("ledger_waiting", "Batches that wait.", "ledger")
 	ours("ledger_in_flight", "Batches that have a slot of the ledger.", "ledger")
 	ours("ledger_oldest_seconds", "Age of the oldest of its batches, as of sequencer_oldest_seconds.", "ledger")
+
+	sums("zkapp_commands_total",
+		"Attempts that this process saw in a block, by the public keys that they touch and by outcome (landed or failed): "+
+			"of the twenty busiest of the last thousand keys. One that falls out of these ends, and goes on if it comes back.",
+		"zkapp", "outcome")
 
 	here("claims", "Transactions that this process drives or watches.")
 	here("claims_bound", "Those of them that have a sender.")
@@ -157,6 +164,7 @@ func (s *scrape) Collect(out chan<- prometheus.Metric) {
 		}
 	}
 	s.process(show)
+	s.zkApps.show(show)
 	s.nodes(show)
 	for _, x := range s.Sequencer.Ledgers() {
 		if !x.Asked.IsZero() {

@@ -2,6 +2,7 @@ package queues
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -204,6 +205,7 @@ type attempt struct {
 	Ended         int64                  `json:"ended,omitempty"`
 	Weight        int                    `json:"weight,omitempty"`
 	Alone         bool                   `json:"alone,omitempty"`
+	Touched       []string               `json:"touched,omitempty"` // see touchedWords
 	Quote         *quote                 `json:"quote,omitempty"`
 }
 
@@ -212,6 +214,33 @@ type quote struct {
 	PerWeight uint64      `json:"perWeight,omitempty"`
 	Weight    int         `json:"weight"`
 	Why       fees.Reason `json:"why"`
+}
+
+// sameTouched stands for the accounts of the attempt before: one that is signed again has the same.
+const sameTouched = "="
+
+// touchedWords are the accounts of an attempt as they are stored: "<key> <token>", or "<key>" of MINA.
+func touchedWords(attempts []lifecycle.Attempt, i int) (words []string) {
+	all := attempts[i].Touched
+	if i > 0 && len(all) > 0 && slices.Equal(all, attempts[i-1].Touched) {
+		return []string{sameTouched}
+	}
+	for _, a := range all {
+		words = append(words, strings.TrimSuffix(a.Key+" "+a.Token, " "+lifecycle.MinaToken))
+	}
+	return words
+}
+
+// touchedOf reads what touchedWords wrote of the attempt behind others.
+func touchedOf(before []lifecycle.Attempt, words []string) (all []lifecycle.Account) {
+	if len(words) == 1 && words[0] == sameTouched && len(before) > 0 {
+		return before[len(before)-1].Touched
+	}
+	for _, w := range words {
+		key, token, _ := strings.Cut(w, " ")
+		all = append(all, lifecycle.Account{Key: key, Token: cmp.Or(token, lifecycle.MinaToken)})
+	}
+	return all
 }
 
 // quoteOf is a quote as it is stored, nil for the zero one.
@@ -243,7 +272,7 @@ func encodeRecord(t *lifecycle.Transaction) string {
 			Hash: a.Hash, NodeHash: a.NodeHash, State: a.State, Cause: a.Cause, Height: a.Height, StateHash: a.StateHash,
 			Confirmations: a.Confirmations, Error: bounded(a.Error), Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
 			Started: millis(a.StartedAt), Ended: millis(a.EndedAt), Weight: a.Weight, Alone: a.Alone,
-			Quote: quoteOf(a.Quote),
+			Quote: quoteOf(a.Quote), Touched: touchedWords(t.Attempts, i),
 		}
 	}
 	b, err := marshal(r)
@@ -288,7 +317,7 @@ func decodeRecord(t *lifecycle.Transaction, text string) error {
 			StateHash: a.StateHash, Confirmations: a.Confirmations, Error: a.Error, Data: a.Data,
 			Slot: a.Slot, SentSlot: a.SentSlot,
 			StartedAt: fromMillis(a.Started), EndedAt: fromMillis(a.Ended), Weight: a.Weight,
-			Alone: a.Alone,
+			Alone: a.Alone, Touched: touchedOf(t.Attempts, a.Touched),
 		})
 		if a.Quote != nil {
 			t.Attempts[i].Quote = fees.Quote(*a.Quote)

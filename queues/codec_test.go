@@ -37,6 +37,9 @@ func fill(v reflect.Value, n *int64) {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem(), n)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), n)
 	case reflect.Struct:
 		for i := range v.NumField() {
 			fill(v.Field(i), n)
@@ -174,10 +177,19 @@ func TestRecordOfAttempt(t *testing.T) {
 	var a lifecycle.Attempt
 	fill(reflect.ValueOf(&a).Elem(), new(int64))
 	a.Number, a.State = 1, lifecycle.Early
-	all := []lifecycle.Attempt{a, {Number: 2, Sender: "S", State: lifecycle.Planned}}
+	again := a // signed again
+	again.Number = 2
+	all := []lifecycle.Attempt{a, again, {Number: 3, Sender: "S", State: lifecycle.Planned}, {
+		Number: 4, Sender: "S", State: lifecycle.Signed,
+		Touched: []lifecycle.Account{{Key: "A", Token: lifecycle.MinaToken}, {Key: "text", Token: "text"}},
+	}}
 	var got lifecycle.Transaction
-	if err := decodeRecord(&got, encodeRecord(&lifecycle.Transaction{Attempts: all})); err != nil {
+	text := encodeRecord(&lifecycle.Transaction{Attempts: all})
+	if err := decodeRecord(&got, text); err != nil {
 		t.Fatal(err)
+	}
+	if n := strings.Count(text, "text text"); n != 2 || strings.Contains(text, lifecycle.MinaToken) {
+		t.Errorf("what it touches is stored anew, or MINA by its id: %s", text)
 	}
 	if diff := gocmp.Diff(all, got.Attempts); diff != "" {
 		t.Error(diff)

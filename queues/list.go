@@ -22,6 +22,8 @@ type Filter struct {
 	State               lifecycle.State
 	Error               string // the code that they ended with, or last failed with
 	Hash                string // of one of their attempts
+	// ZkApp is an account that one of their attempts touches; without a token, one of any token.
+	ZkApp lifecycle.Account
 	// Since and Until bound when they were received: from Since on, before Until.
 	Since, Until time.Time
 	Newest       bool // the newest first
@@ -33,12 +35,20 @@ func (f Filter) admits(t *lifecycle.Transaction) bool {
 	return f.Within.Admit(t.Queue) && (f.Queue == "" || f.Queue == t.Queue) && (f.Type == "" || f.Type == t.Type) &&
 		(f.Sender == "" || f.Sender == t.Sender) && (f.State == "" || f.State == t.State()) &&
 		(f.Error == "" || t.Error != nil && t.Error.Code == f.Error) && (f.Hash == "" || f.made(t)) &&
+		(f.ZkApp.Key == "" || slices.ContainsFunc(t.Attempts, f.touched)) &&
 		!t.ReceivedAt.Before(f.Since) && (f.Until.IsZero() || t.ReceivedAt.Before(f.Until))
 }
 
 // made reports whether an attempt of t has the hash that f wants, or its batch that id.
 func (f Filter) made(t *lifecycle.Transaction) bool {
 	return t.BatchID == f.Hash || slices.ContainsFunc(t.Attempts, func(a lifecycle.Attempt) bool { return a.Is(f.Hash) })
+}
+
+// touched reports whether an attempt touches the account that f wants.
+func (f Filter) touched(a lifecycle.Attempt) bool {
+	return slices.ContainsFunc(a.Touched, func(o lifecycle.Account) bool {
+		return o.Key == f.ZkApp.Key && (f.ZkApp.Token == "" || f.ZkApp.Token == o.Token)
+	})
 }
 
 // clockSlack is how far the times of receipt may lie from the order of
@@ -308,7 +318,7 @@ func openCursor(cursor string, f Filter) (after int64, err error) {
 
 func (f Filter) sum() uint32 {
 	h := fnv.New32a()
-	_, _ = fmt.Fprintf(h, "%q %q %q %q %q %q %d %d %t",
-		f.Queue, f.Type, f.Sender, f.State, f.Error, f.Hash, millis(f.Since), millis(f.Until), f.Newest)
+	_, _ = fmt.Fprintf(h, "%q %q %q %q %q %q %q %d %d %t",
+		f.Queue, f.Type, f.Sender, f.State, f.Error, f.Hash, f.ZkApp, millis(f.Since), millis(f.Until), f.Newest)
 	return h.Sum32()
 }

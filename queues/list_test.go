@@ -116,7 +116,14 @@ func testListFilters(f *fixture) {
 	<-time.After(time.Microsecond)
 	f.ok(f.store.Enqueue(f.ctx, queues.Item{UID: "d", Queue: "q3", Type: batch, Data: json.RawMessage(`{}`)}).Err)
 	f.bound("a S1", "c S2")
-	f.to("a", lifecycle.PhaseDelayed)
+	const token = "xPi5ctD8Dcn5HpLpyKPYTkHHMdXRFKVWFTALrFPCZfw7GNc4Mt"
+	mina := lifecycle.Account{Key: "A", Token: lifecycle.MinaToken}
+	touched := func(number int, sender, hash string, all ...lifecycle.Account) func(*queues.Change) {
+		return made(lifecycle.Attempt{Number: number, Sender: sender, State: lifecycle.Signed, Hash: hash, Touched: all})
+	}
+	f.to("a", lifecycle.PhaseDelayed, touched(1, "S1", "5J1", mina),
+		touched(2, "S1", "", lifecycle.Account{Key: "B", Token: token}, mina))
+	f.to("c", lifecycle.PhaseDispatching, touched(1, "S2", "", lifecycle.Account{Key: "A", Token: token}))
 	for _, tc := range []struct {
 		filter queues.Filter
 		want   []string
@@ -130,6 +137,13 @@ func testListFilters(f *fixture) {
 		{queues.Filter{State: lifecycle.Dispatching, Sender: "S2"}, []string{"c"}},
 		{queues.Filter{State: lifecycle.Done}, nil},
 		{queues.Filter{Queue: "q1", Type: vote}, []string{"a", "b"}},
+		{queues.Filter{Hash: "5J1"}, []string{"a"}},
+		{queues.Filter{ZkApp: lifecycle.Account{Key: "A"}}, []string{"a", "c"}},
+		{queues.Filter{ZkApp: mina}, []string{"a"}},
+		{queues.Filter{ZkApp: lifecycle.Account{Key: "A", Token: token}}, []string{"c"}},
+		{queues.Filter{ZkApp: lifecycle.Account{Key: "B"}}, []string{"a"}},
+		{queues.Filter{ZkApp: lifecycle.Account{Key: "B", Token: lifecycle.MinaToken}}, nil},
+		{queues.Filter{ZkApp: lifecycle.Account{Key: "S1"}}, nil},
 	} {
 		equal(f.T, fmt.Sprintf("%+v", tc.filter), f.list(tc.filter, 1), tc.want)
 		equal(f.T, fmt.Sprintf("%+v", tc.filter), f.list(tc.filter, 9), tc.want)
@@ -141,7 +155,7 @@ func testListFilters(f *fixture) {
 			f.Errorf("cursor %q: %v", cursor, err)
 		}
 	}
-	for _, another := range []queues.Filter{{Queue: "q1"}, {Newest: true}, {Since: time.Unix(1, 0)}} {
+	for _, another := range []queues.Filter{{Queue: "q1"}, {Newest: true}, {Since: time.Unix(1, 0)}, {ZkApp: mina}} {
 		if _, _, err := f.store.List(f.ctx, another, 2, next); !errors.Is(err, queues.ErrBadCursor) {
 			f.Errorf("the cursor of another list than %+v: %v", another, err)
 		}

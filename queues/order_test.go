@@ -404,6 +404,14 @@ func testWidth(f *fixture) {
 	f.register("S2")
 	f.post("unset", "v")
 	f.bound("v S2")
+	noted := f.get("v")
+	f.ok(f.store.NoteRace(f.ctx, "unset"))
+	events := f.told("q")
+	equal(f.T, "told of the queue", events[len(events)-1].ID+" "+events[len(events)-1].Code, "unset RACES")
+	equal(f.T, "and nothing else", f.get("v"), noted)
+	if err := f.store.NoteRace(f.ctx, "none"); !errors.Is(err, queues.ErrNotFound) {
+		f.Errorf("noted of a queue that is not there: %v", err)
+	}
 	f.to("v", lifecycle.PhaseFailing, func(c *queues.Change) { c.Broke, c.Width = true, 6 })
 	equal(f.T, "of the configured width", f.queue("unset").Narrow, 3)
 	f.post("p", "u")

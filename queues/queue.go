@@ -268,6 +268,16 @@ func (s *Store) SetWidth(ctx context.Context, name string, width int) error {
 	return s.said("width", name, v)
 }
 
+// NoteRace tells in the log of events that a queue races with another one.
+// Errors: ErrNotFound, ErrUnavailable.
+func (s *Store) NoteRace(ctx context.Context, name string) error {
+	v, err := s.Run(ctx, raceScript, name)
+	if err != nil {
+		return err
+	}
+	return s.said("race", name, v)
+}
+
 // ErrNotFinal: the transaction might still land, or its block still go.
 var ErrNotFinal = fmt.Errorf("the transaction is not final")
 

@@ -116,6 +116,7 @@ var (
 	pauseScript     = NewScript("pause", source("removal")+source("pause"))
 	stopScript      = NewScript("stop", source("stop"))
 	widthScript     = NewScript("width", source("removal")+source("width"))
+	raceScript      = NewScript("race", source("race"))
 	lineScript      = newPlainScript("line", source("line"))
 	oldestScript    = newPlainScript("oldest", source("oldest"))
 	boundScript     = newPlainScript("bound", source("bound"))

@@ -338,9 +338,13 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 		answer.Error = &lifecycle.Error{Code: string(lifecycle.WrongNetwork), Message: "the worker makes " + wrong}
 	}
 	if answer.Signed != nil {
-		answer.Weight = dispatcher.Weight(answer.Signed)
+		does := dispatcher.FootprintOf(a.Sender, answer.Signed)
+		answer.Weight, answer.Touched = dispatcher.Weight(answer.Signed), does.Touched
 		s.weighed(t.Type, answer.Weight)
 		answer.Alone = s.barrier(t, a.Sender, on, answer.Signed)
+		if e.Kind == lifecycle.Prove {
+			s.notice(t, began, does)
+		}
 	}
 	if e.Kind == lifecycle.Prove {
 		s.shown(ctx, worker, &answer)

@@ -43,6 +43,9 @@ func (s *Sequencer) Explain(ctx context.Context, uid string, limited bool) (life
 			return lifecycle.Explanation{}, err
 		}
 	}
+	if t.Phase != lifecycle.PhaseDone {
+		scene.Race = s.raceOf(t, limited)
+	}
 	scene.Tip, scene.Now, scene.Clock = s.tip(), s.Now(), time.Now()
 	return lifecycle.Explain(&scene), nil
 }

@@ -45,6 +45,7 @@ type Settlement struct {
 	Quote        fees.Quote // that it was estimated from
 	Failed       bool       // in that block
 	Beside       bool       // the one before it of its queue is in that block, too
+	Touched      []lifecycle.Account
 	// Waited is the time since this process first sent what might have landed, Blocks
 	// how many blocks came since, its own included; 0 if another process did.
 	Waited time.Duration
@@ -121,7 +122,8 @@ func (o *owner) settled(before, t *lifecycle.Transaction) {
 		if !a.Spent() || was || before.Reopened {
 			continue
 		}
-		x := Settlement{Type: t.Type, Sender: a.Sender, Fee: a.Fee, Quote: a.Quote, Failed: a.Failed()}
+		x := Settlement{Type: t.Type, Sender: a.Sender, Fee: a.Fee, Quote: a.Quote, Failed: a.Failed(),
+			Touched: a.Touched}
 		if !x.Failed {
 			x.Beside = o.s.beside(t.Queue, a.Height)
 		}

@@ -106,6 +106,7 @@ type Sequencer struct {
 	zkapps    int           // in a block, the most that the log has a warning of; the poll loop's
 	market    market
 	trying    simulators
+	noticed   noticed
 	polled    chan struct{} // closed by the next poll, and for good when the poll loop ends; under mu
 	dead      chan []string // processes whose claims have run out
 	// For explanations and persons, under mu: how many have asked the chain; the

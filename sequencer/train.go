@@ -75,6 +75,7 @@ func (s *Sequencer) unlists(queue, uid string) {
 
 // unlist is unlists under mu.
 func (s *Sequencer) unlist(queue, uid string) {
+	s.noticed.landed(uid)
 	t := s.trains[queue]
 	if t == nil {
 		return

@@ -172,6 +172,9 @@ func callAll(t *testing.T, s *service) {
 	if p := must(c.Transactions(ctx, client.Filter{Hash: "5Jnone"}, client.Cut{}))(t); len(p.Items) != 0 {
 		t.Errorf("by a hash that is none: %+v", p.Items)
 	}
+	if p := must(c.Transactions(ctx, client.Filter{ZkApp: "B62none:xToken"}, client.Cut{}))(t); len(p.Items) != 0 {
+		t.Errorf("of an account that nothing touches: %+v", p.Items)
+	}
 	mine := client.QueueFilter{Prefix: "q"}
 	for b, err := range c.PauseAll(ctx, mine, "all", time.Now().Add(time.Hour), false) {
 		if err != nil || b.Done != 1 {

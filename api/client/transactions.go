@@ -157,12 +157,15 @@ func (c *Client) LedgerBatch(ctx context.Context, uid string) (*LedgerBatch, err
 
 // A Filter chooses transactions; empty fields choose all.
 type Filter struct {
-	Queue       string `json:"queue,omitempty"`
-	Type        string `json:"type,omitempty"`
-	Sender      string `json:"sender,omitempty"`
-	State       State  `json:"state,omitempty"`
-	Error       string `json:"error,omitempty"` // the code that they ended with, or last failed with
-	Hash        string `json:"-"`               // of one of their attempts; of lists alone
+	Queue  string `json:"queue,omitempty"`
+	Type   string `json:"type,omitempty"`
+	Sender string `json:"sender,omitempty"`
+	State  State  `json:"state,omitempty"`
+	Error  string `json:"error,omitempty"` // the code that they ended with, or last failed with
+	Hash   string `json:"-"`               // of one of their attempts; of lists alone
+	// ZkApp is an account that one of their attempts touches: a public key, or that, a colon and the
+	// id of its token; of lists alone.
+	ZkApp       string `json:"-"`
 	QueueFilter        // of CancelAll, RetryAll and DeleteAll alone
 }
 
@@ -194,7 +197,7 @@ func (c Cut) query(q url.Values) url.Values {
 func (c *Client) Transactions(ctx context.Context, f Filter, cut Cut) (*Page[Transaction], error) {
 	q := url.Values{}
 	for name, value := range map[string]string{"queue": f.Queue, "type": f.Type, "sender": f.Sender, "state": string(f.State), "error": f.Error, "hash": f.Hash,
-		"prefix": f.Prefix, "key": f.Key} { // the last two are refused there
+		"zkApp": f.ZkApp, "prefix": f.Prefix, "key": f.Key} { // the last two are refused there
 		if value != "" {
 			q.Set(name, value)
 		}

@@ -171,9 +171,27 @@ type Attempt struct {
 	BlockHeight   uint32    `json:"blockHeight"`
 	StateHash     string    `json:"stateHash"`
 	Confirmations int       `json:"confirmations"`
+	Touched       []Account `json:"touched"` // that its command reads or changes, its sender's left out
 	Error         *Fault    `json:"error"`
 	StartedAt     time.Time `json:"startedAt"`
 	EndedAt       time.Time `json:"endedAt"`
+}
+
+// An Account is one of Mina.
+type Account struct {
+	PublicKey string `json:"publicKey"`
+	TokenID   string `json:"tokenId"`
+}
+
+// MinaToken is the id of the token MINA.
+const MinaToken = "wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf"
+
+// String is the public key, and of another token than MINA a colon and its id.
+func (a Account) String() string {
+	if a.TokenID == MinaToken {
+		return a.PublicKey
+	}
+	return a.PublicKey + ":" + a.TokenID
 }
 
 // An Estimate is what a fee was estimated from, by what others pay.

@@ -54,6 +54,9 @@ type Options struct {
 	// Such accounts must exist on the chain. Without it, transactions have one
 	// update that changes nothing.
 	State func(ctx context.Context, account string) ([]string, error)
+	// ZkApp is the account that a transaction of a queue is on; nil: with State that of [ZkApp], and
+	// without it the payer's.
+	ZkApp func(queue string) string
 	// Once has every transaction demand that it has not taken effect yet, of an account of its
 	// own, whatever the chain showed when it was proved: a nullifier.
 	Once bool

@@ -208,7 +208,7 @@ func (w *Worker) updates(rq *request) ([]json.RawMessage, answer) {
 	}
 	plan := devnet.Plan{Payer: w.o.Account, Era: w.o.Era}
 	if w.o.State != nil {
-		account := ZkApp(rq.Queue)
+		account := w.zkApp(rq.Queue)
 		state, err := w.o.State(rq.life.ctx, account)
 		if err != nil {
 			return nil, failed("502", "reading the state of "+account, err.Error())
@@ -239,7 +239,7 @@ func (w *Worker) updates(rq *request) ([]json.RawMessage, answer) {
 		}
 	}
 	if len(plan.Updates) == 0 {
-		plan.Updates = []devnet.Update{{Account: w.o.Account}}
+		plan.Updates = []devnet.Update{{Account: w.zkApp(rq.Queue)}}
 	}
 	// As that of o1js it says what the method was called with: no two transactions have one hash.
 	plan.Updates[0].CallData = NextState("", rq.UID)
@@ -251,6 +251,17 @@ func (w *Worker) updates(rq *request) ([]json.RawMessage, answer) {
 		return nil, failed("20202", "proving", err.Error())
 	}
 	return updates, answer{}
+}
+
+// zkApp is the account that a transaction of a queue is on.
+func (w *Worker) zkApp(queue string) string {
+	switch {
+	case w.o.ZkApp != nil:
+		return w.o.ZkApp(queue)
+	case w.o.State == nil:
+		return w.o.Account
+	}
+	return ZkApp(queue)
 }
 
 // proof returns a text that is no other proof's.

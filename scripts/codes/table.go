@@ -180,6 +180,8 @@ var events = group{
 		{"PAUSED", "", "nothing of the queue begins", "a person, or `SEQUENCER_UNRESOLVED_LIMIT` in a row", "see the reason of the queue, then resume it"},
 		{"RESUMED", "", "the queue, or the sender, is in use again", "a person, or the end of a pause", "nothing"},
 		{"WIDTH", "", "the queue has another width", "a person", "nothing"},
+		{"RACES", "", "of what the queue and another one have in flight one requires what the other changes: [they race](reference.md#by-zkapp)",
+			"commands that were signed, as one process sees them, at most once an hour for two queues", "post to one queue what changes an account"},
 		{"REGISTERED", "", "there is a new sender", "a person, or the configuration", "nothing"},
 		{"RESTED_OVER", "", "a sender's rest is over, or it is funded", "time", "nothing"},
 		{"PING", "", "a test of a webhook endpoint: nothing has happened", "`sequencer webhook ping`", "answer 2xx"},

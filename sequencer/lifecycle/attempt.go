@@ -14,20 +14,23 @@ type Attempt struct {
 	Number int
 	// State is where it stands, and Cause why, as far as a decision asks for that. What it is is
 	// read from nothing else.
-	State      AttemptState
-	Cause      Cause
-	Sender     string
-	Nonce      uint32
-	Fee        uint64     // nanomina
-	Quote      fees.Quote // that Fee was estimated from; zero where it goes by no market
-	Weight     int        // 1 + account updates, as it was signed; 0 if it was not
-	Alone      bool       // it may not be in flight beside others of its queue, as it was signed
-	ValidUntil uint32     // last slot since genesis in which it can be included
-	Base       string     // digest of what it is made upon, as its worker is told; "" where that is the chain
-	Legacy     bool       // its worker sends by itself: nobody here has its bytes
-	Hash       string     // as the worker computed it
-	NodeHash   string     // as a node or the chain gave it
-	Height     uint32     // of the block it is in
+	State  AttemptState
+	Cause  Cause
+	Sender string
+	Nonce  uint32
+	Fee    uint64     // nanomina
+	Quote  fees.Quote // that Fee was estimated from; zero where it goes by no market
+	Weight int        // 1 + account updates, as it was signed; 0 if it was not
+	Alone  bool       // it may not be in flight beside others of its queue, as it was signed
+	// Touched are the accounts that it reads or changes, as it was signed, its payer's left out;
+	// MostTouched of them at most.
+	Touched    []Account
+	ValidUntil uint32 // last slot since genesis in which it can be included
+	Base       string // digest of what it is made upon, as its worker is told; "" where that is the chain
+	Legacy     bool   // its worker sends by itself: nobody here has its bytes
+	Hash       string // as the worker computed it
+	NodeHash   string // as a node or the chain gave it
+	Height     uint32 // of the block it is in
 	StateHash  string
 	// Confirmations as of the last change of the transaction.
 	Confirmations int
@@ -40,6 +43,15 @@ type Attempt struct {
 	StartedAt time.Time
 	EndedAt   time.Time // when it was over; zero before that
 }
+
+// MostTouched is how many accounts are kept of an attempt.
+const MostTouched = 16
+
+// An Account is one of Mina: its public key, and the id of its token.
+type Account struct{ Key, Token string }
+
+// MinaToken is the id of the token MINA.
+const MinaToken = "wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf"
 
 // AttemptState is where an attempt stands, in one word.
 type AttemptState string

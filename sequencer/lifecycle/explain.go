@@ -43,6 +43,9 @@ func Explain(s *Scene) Explanation {
 	if !s.Txn.Phase.Bound() || !s.abandoned() {
 		d = s.inTime(s.amongOthers(s.say()))
 	}
+	if s.Race != "" {
+		d.summary += " " + s.Race + "."
+	}
 	return Explanation{
 		State: s.Txn.State(), Since: s.Txn.ChangedAt, Summary: d.summary, Wait: d.wait, Next: d.next, Attempts: s.attempts(),
 	}

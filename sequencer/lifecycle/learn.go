@@ -225,6 +225,7 @@ func (v *View) signedBehind(r Answer, unplaced bool) (s Step, turned bool) {
 
 func sign(a *Attempt, r Answer) {
 	a.State, a.Data, a.Hash, a.Weight, a.Alone = Signed, r.Data, r.Hash, r.Weight, r.Alone != ""
+	a.Touched = r.Touched
 }
 
 // sign keeps the bytes, of which this process knows that nobody has them.

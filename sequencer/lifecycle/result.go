@@ -71,8 +71,10 @@ type Answer struct {
 	Data   json.RawMessage
 	Signed []byte // checked to be what was asked for
 	Weight int    // of Signed: 1 + account updates
-	Alone  string // why Signed may not be in flight beside others of its queue, "" if it may
-	Error  *Error
+	// Touched are the accounts of Signed, see Attempt.
+	Touched []Account
+	Alone   string // why Signed may not be in flight beside others of its queue, "" if it may
+	Error   *Error
 	// RetryAfter is when a busy worker is to be asked again.
 	RetryAfter time.Duration
 	// Proves goes with FaultNoCall: this worker has shown before that it makes proofs, so it is

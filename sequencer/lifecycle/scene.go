@@ -25,6 +25,8 @@ type Scene struct {
 	// View.Train is all that is in flight, as Ahead.
 	Width   int
 	Barrier string
+	// Race says that its queue races with another, as a sentence without its full stop; "" if nobody has seen that.
+	Race string
 	// Dispatched: this process dispatches its type.
 	Dispatched bool
 	// Asked: Sighting is what the chain says; else only what is stored is known.

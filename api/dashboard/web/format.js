@@ -103,6 +103,16 @@ export function hash(text, most = 20) {
 /** What is shown of something, with the button that takes all of it along. */
 const whole = (shown, text, what) => h('span', { class: 'whole' }, shown, copy(text, what));
 
+/** An account that a command touches, linked to all that touch it. */
+export function accountLink({ publicKey, tokenId }, most = 18) {
+  const account = tokenId === minaToken ? publicKey : `${publicKey}:${tokenId}`;
+  const to = '/transactions?zkApp=' + encodeURIComponent(account);
+  const token = tokenId === minaToken ? null : [' of token ', brief(tokenId, most)];
+  return whole(h('a', { href: to }, h('code', null, brief(publicKey, most)), token), account, `account ${shorten(account, 16)}`);
+}
+
+const minaToken = 'wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf';
+
 export const txnLink = (uid, most = 28) => whole(h('a', { href: '/transactions/' + encodeURIComponent(uid) }, brief(uid, most)), uid, `uid ${uid}`);
 export const queueLink = (name, most = 28) => (name ? h('a', { href: '/queues/' + encodeURIComponent(name) }, brief(name, most)) : '–');
 

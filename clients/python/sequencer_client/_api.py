@@ -1,6 +1,6 @@
 """Types, errors and routes of the API."""
 # Made by generate.py from the service's OpenAPI document: do not edit.
-# 06287f89b047e7be1ed429b7f3d5b948d821f885111a4ef5c2164f41a3ff671d
+# 9ffc6f431f6702fd9560a3fe9a8eb4101c8ff76b7e61c99badf2474853ef6480
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ def _segment(text: str) -> str:
 __all__ = [
     "ErrorObject",
     "EstimateObject",
+    "Account",
     "Attempt",
     "CallbackObject",
     "ClaimObject",
@@ -185,6 +186,14 @@ class EstimateObject(TypedDict):
     why: EstimateReason
 
 
+class Account(TypedDict):
+    """An account of Mina."""
+
+    publicKey: str
+    # wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf is MINA.
+    tokenId: str
+
+
 class Attempt(TypedDict):
     """One try of a transaction. Signed bytes are never shown."""
 
@@ -204,6 +213,9 @@ class Attempt(TypedDict):
     blockHeight: Optional[int]
     stateHash: Text
     confirmations: int
+    # The accounts that its command reads or changes, as it was signed, its sender's left out; the first 16 of
+    # them.
+    touched: List[Account]
     error: Error
     startedAt: Time
     endedAt: Time
@@ -896,7 +908,8 @@ class OverviewStopsItem(TypedDict):
 
 class OverviewTroublesItem(TypedDict):
     # Of doctor's where it has one (QUEUE_PAUSED, SENDER_OUT, REDIS_FULL and others); CLOCK: the clocks of the
-    # process and of Redis differ; SENDING: what is signed gets to no node.
+    # process and of Redis differ; SENDING: what is signed gets to no node; RACES: two queues require what the
+    # other changes.
     code: str
     # What is so, since when where that is known, and what to do.
     detail: str
@@ -1865,6 +1878,7 @@ class Routes:
         sender: Optional[SenderId] = None,
         error: Optional[str] = None,
         hash: Optional[str] = None,
+        zk_app: Optional[str] = None,
         since: Optional[str] = None,
         until: Optional[str] = None,
         order: Optional[Literal["oldest", "newest"]] = None,
@@ -1884,6 +1898,7 @@ class Routes:
                 "sender": sender,
                 "error": error,
                 "hash": hash,
+                "zkApp": zk_app,
                 "since": since,
                 "until": until,
                 "order": order,

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 06287f89b047e7be1ed429b7f3d5b948d821f885111a4ef5c2164f41a3ff671d
+// 9ffc6f431f6702fd9560a3fe9a8eb4101c8ff76b7e61c99badf2474853ef6480
 
 export interface paths {
     "/api/v1/fees": {
@@ -1035,6 +1035,12 @@ export interface components {
          *       "blockHeight": null,
          *       "stateHash": null,
          *       "confirmations": 0,
+         *       "touched": [
+         *         {
+         *           "publicKey": "B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS",
+         *           "tokenId": "wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf"
+         *         }
+         *       ],
          *       "error": null,
          *       "startedAt": "2026-03-01T12:00:05.000Z",
          *       "endedAt": null
@@ -1057,9 +1063,17 @@ export interface components {
             blockHeight: number | null;
             stateHash: components["schemas"]["Text"];
             confirmations: number;
+            /** @description The accounts that its command reads or changes, as it was signed, its sender's left out; the first 16 of them. */
+            touched: components["schemas"]["Account"][];
             error: components["schemas"]["Error"];
             startedAt: components["schemas"]["Time"];
             endedAt: components["schemas"]["Time"];
+        };
+        /** @description An account of Mina. */
+        Account: {
+            publicKey: string;
+            /** @description wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf is MINA. */
+            tokenId: string;
         };
         /**
          * @example {
@@ -1998,7 +2012,7 @@ export interface components {
             recovering: components["schemas"]["Text"];
             /** @description What else a person has to see to: the first ten queues that a limit has paused and the first ten senders that do not come back by themselves, with how many more there are, and what ails the process that is asked. */
             troubles: {
-                /** @description Of doctor's where it has one (QUEUE_PAUSED, SENDER_OUT, REDIS_FULL and others); CLOCK: the clocks of the process and of Redis differ; SENDING: what is signed gets to no node. */
+                /** @description Of doctor's where it has one (QUEUE_PAUSED, SENDER_OUT, REDIS_FULL and others); CLOCK: the clocks of the process and of Redis differ; SENDING: what is signed gets to no node; RACES: two queues require what the other changes. */
                 code: string;
                 /** @description What is so, since when where that is known, and what to do. */
                 detail: string;
@@ -3657,6 +3671,8 @@ export interface operations {
                 error?: string;
                 /** @description Only those of which an attempt has this hash. They are looked for one by one: order=newest finds what is recent first. */
                 hash?: string;
+                /** @description Only those of which an attempt touches an account: a public key, for its accounts of all tokens, or that, a colon and the id of a token. They are looked for one by one, as those with a hash. */
+                zkApp?: string;
                 /** @description Only those received from this time on. */
                 since?: string;
                 /** @description Only those received before this time. */

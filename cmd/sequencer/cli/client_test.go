@@ -98,7 +98,7 @@ func ok(body string) []fakeAnswer { return []fakeAnswer{{200, body}} }
 
 const txnA = `{"uid":"u1","queue":"claim-1","sequence":9007199254740993,"type":"SEND_CLAIM_VOTE","data":{"x":12345678901234567890123,"s":"\u003c"},` +
 	`"state":"%s","hash":"5JuJ1eRNWdE8jSMmCDoHnAdBGhLyBnCk2gkcsk7pGJgaEGYQ1234","retries":1,"sender":null,"done":null,"error":%s,` +
-	`"attempts":[{"number":1,"sender":"B62","nonce":7,"fee":"100000000","validUntil":44,"hash":null,"outcome":"expired","blockHeight":null,"stateHash":null,"confirmations":null,"error":null,"startedAt":"2026-11-20T10:00:00Z","endedAt":null}],` +
+	`"attempts":[{"number":1,"sender":"B62","nonce":7,"fee":"100000000","validUntil":44,"hash":null,"outcome":"expired","blockHeight":null,"stateHash":null,"confirmations":null,"touched":[{"publicKey":"B62q","tokenId":"wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf"},{"publicKey":"B62q","tokenId":"xPi5"}],"error":null,"startedAt":"2026-11-20T10:00:00Z","endedAt":null}],` +
 	`"receivedAt":"2026-11-20T09:59:00Z","submittedAt":null,"retriedAt":null,"doneAt":null,"finalAt":null,"reopened":false,"cancelRequested":false}`
 
 func txn(state string) string {
@@ -133,6 +133,9 @@ data       {"x":12345678901234567890123,"s":"\u003c"}
 
 ATTEMPT  OUTCOME  NONCE  FEE  VALID UNTIL  BLOCK  CONF  HASH  STARTED               ERROR
 1        expired  7      0.1  44                              2026-11-20T10:00:00Z
+
+touches    B62q
+touches    B62q:xPi5
 `
 	feesShown := `pool          31 commands at 2026-03-01T12:00:00Z; a block takes 12 zkApp commands
 others pay    MINA for each unit of weight: 0.031 at the end of block 1, 0.012 at the end of block 2
@@ -238,6 +241,10 @@ nothing was spent in the last seven days
 				Stdout: "SEQ               UID  QUEUE    TYPE             STATE  RETRIES  SENDER  HASH          RECEIVED\n9007199254740993  u1   claim-1  SEND_CLAIM_VOTE  DONE   1                5JuJ1eRN…234  2026-11-20T09:59:00Z\n",
 				Asked:  []string{"GET /transactions?limit=2&queue=claim-1&state=DONE", "GET /transactions?cursor=c1&limit=2&queue=claim-1&state=DONE"},
 			},
+		},
+		{
+			"txn list of an account", "txn list --zkapp B62q:xPi5 --hash 5J --json", "", map[string][]fakeAnswer{"GET /transactions": ok(`{"items": [], "nextCursor":null}`)},
+			outcome{Stdout: `{"items": [], "nextCursor":null}` + "\n", Asked: []string{"GET /transactions?hash=5J&zkApp=B62q%3AxPi5"}},
 		},
 		{"txn list json", "txn list --json", "", map[string][]fakeAnswer{"GET /transactions": ok(`{"items": [{"data":1e400}], "nextCursor":"x"}`)}, outcome{Stdout: `{"items": [{"data":1e400}], "nextCursor":"x"}` + "\n", Asked: []string{"GET /transactions"}}},
 		{"txn show", "txn show u1", "", map[string][]fakeAnswer{"GET /transactions/u1": ok(txn("DONE"))}, outcome{Stdout: show, Asked: []string{"GET /transactions/u1"}}},

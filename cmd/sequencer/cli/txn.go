@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,8 @@ func newTxnListCommand(a *command.App, types cobra.CompletionFunc) *cobra.Comman
 	var l listing
 	cmd := clientCommand(a, &cobra.Command{
 		Use: "list", Short: "List transactions", Args: cobra.NoArgs,
-		Example: command.Examples("txn list --state FAILED --all", "txn list --queue claim-1 --json | jq '.items[].uid'"),
+		Example: command.Examples("txn list --state FAILED --all", "txn list --zkapp B62q… --state FAILED",
+			"txn list --queue claim-1 --json | jq '.items[].uid'"),
 	}, func(cmd *cobra.Command, s *session, _ []string) error {
 		return list(s, &l, heads("SEQ", "UID", "QUEUE", "TYPE", "STATE", "RETRIES", "SENDER", "HASH", "RECEIVED"),
 			func(cut client.Cut) (*client.Page[client.Transaction], error) {
@@ -59,6 +61,7 @@ func newTxnListCommand(a *command.App, types cobra.CompletionFunc) *cobra.Comman
 	})
 	filterFlags(a, cmd, &f, types)
 	cmd.Flags().StringVar(&f.Hash, "hash", "", "only what has an attempt with this hash")
+	cmd.Flags().StringVar(&f.ZkApp, "zkapp", "", "only what has an attempt that touches this account: B62…, or B62…:TOKEN")
 	l.flags(cmd)
 	return cmd
 }
@@ -168,7 +171,20 @@ func (s *session) showTransaction(t *client.Transaction) error {
 	if len(t.Attempts) > 0 {
 		lines = append(append(lines, terminal.Line{}), attemptTable(t.Attempts)...)
 	}
-	return s.print(lines...)
+	return s.print(append(lines, touchedLines(t.Attempts)...)...)
+}
+
+// touchedLines name the accounts of the last attempt that was signed.
+func touchedLines(attempts []client.Attempt) (lines []terminal.Line) {
+	for _, at := range slices.Backward(attempts) {
+		for _, account := range at.Touched {
+			lines = append(lines, append(terminal.Line{terminal.Dim.Of("touches")}.To(11), terminal.Plain.Of(account.String())))
+		}
+		if len(lines) > 0 {
+			return append([]terminal.Line{{}}, lines...)
+		}
+	}
+	return nil
 }
 
 // submissionText is what a batch is in Grid's words, "" for what is none.

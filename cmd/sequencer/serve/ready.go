@@ -120,7 +120,28 @@ func (s *Service) troubles() (all []api.Trouble) {
 	for _, words := range stalledWords(s.sequencer.Stalled(), s.sequencer.Now()) {
 		add("SENDING", words)
 	}
+	for _, words := range raceWords(s.sequencer.Races()) {
+		add("RACES", words)
+	}
 	return all
+}
+
+// mostRaces is how many pairs of queues are named that race.
+const mostRaces = 5
+
+// raceWords name the pairs of queues that race.
+func raceWords(all []sequencer.Race) (words []string) {
+	const minute = "2006-01-02 15:04Z"
+	for _, r := range all[:min(len(all), mostRaces)] {
+		words = append(words, fmt.Sprintf("queues %s and %s race since %s: of what both have in flight one requires and the other "+
+			"changes the %s of %s (%d times, the last at %s), so what comes second may fail. Post to one queue what changes an "+
+			"account", r.Queues[0], r.Queues[1], r.Since.UTC().Format(minute), r.What, r.Account.Key, r.Times,
+			r.Seen.UTC().Format(minute)))
+	}
+	if more := len(all) - mostRaces; more > 0 {
+		words = append(words, fmt.Sprintf("%d more pairs of queues race, see 'two queues race' in the log", more))
+	}
+	return words
 }
 
 // clockReady judges how far our clock is ahead of that of Redis. What all processes share goes by that

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -208,6 +209,24 @@ func TestReadyzOfClock(t *testing.T) {
 		if clockReady(ahead).OK != ok {
 			t.Errorf("%s ahead: %v", ahead, !ok)
 		}
+	}
+}
+
+// TestRaceWords: so many pairs of queues are named, with since when and what to do, and of more their number.
+func TestRaceWords(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	r := sequencer.Race{
+		Queues: [2]string{"a", "b"}, Account: lifecycle.Account{Key: "B62q"}, What: "state 2", Since: at, Seen: at.Add(time.Hour), Times: 3,
+	}
+	want := "queues a and b race since 2026-03-01 12:00Z: of what both have in flight one requires and the other changes the " +
+		"state 2 of B62q (3 times, the last at 2026-03-01 13:00Z), so what comes second may fail. Post to one queue what changes an account"
+	if got := raceWords([]sequencer.Race{r}); len(got) != 1 || got[0] != want {
+		t.Errorf("%q", got)
+	}
+	got := raceWords(slices.Repeat([]sequencer.Race{r}, mostRaces+2))
+	if len(got) != mostRaces+1 || got[mostRaces] != "2 more pairs of queues race, see 'two queues race' in the log" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -3,7 +3,7 @@
 import { can, get, post } from '../api.js';
 import { act, ask, copy } from '../actions.js';
 import { h } from '../dom.js';
-import { age, brief, chip, count, hash, mark, mina, queueLink, senderLink, span, time, until } from '../format.js';
+import { accountLink, age, brief, chip, count, hash, mark, mina, queueLink, senderLink, span, time, until } from '../format.js';
 import { callback, claim } from '../held.js';
 import { pretty, raw } from '../raw.js';
 import { action, estimated, meaning, outcome } from '../words.js';
@@ -112,6 +112,7 @@ function attempt(a, seen) {
       row('Hash', hash(a.hash)), row('Fee', mina(a.fee)),
       row('Estimate', a.estimate && [mina(a.estimate.fee), ': ', estimated(a.estimate.why)]), row('Weight', a.weight), row('Nonce', String(a.nonce ?? '–')), row('Sender', senderLink(a.sender, 18)),
       row('Block', a.blockHeight && [count(a.blockHeight), a.confirmations > 0 && ` · ${a.confirmations} deep`]), row('Valid until', a.validUntil && `slot ${count(a.validUntil)}`),
+      row('Touches', a.touched.length > 0 && a.touched.map((account) => h('div', null, accountLink(account)))),
       row('From', [time(a.startedAt), a.endedAt && [' to ', time(a.endedAt)]]),
       seen && seen.open && row('Seen', seen.detail)),
     a.error && trouble(a.error)));

@@ -18,7 +18,7 @@ const grouped = 1000; // of the failed ones, how many are read to group them
 
 const look = 10_000; // how many a request looks through at most
 
-const fields = ['state', 'queue', 'type', 'sender', 'hash'];
+const fields = ['state', 'queue', 'type', 'sender', 'hash', 'zkApp'];
 
 export function open({ state, go, refresh }) {
   let items = null, cursor = null, length = page, asked = '', params, pages = 0;
@@ -119,11 +119,12 @@ function filters(q, choose, go) {
   const find = (e) => {
     e.preventDefault();
     const uid = e.target.elements.uid.value.trim();
-    if (uid) go(hashes.test(uid) ? '/transactions?hash=' + uid : '/transactions/' + encodeURIComponent(uid));
+    if (accounts.test(uid)) go('/transactions?zkApp=' + encodeURIComponent(uid));
+    else if (uid) go(hashes.test(uid) ? '/transactions?hash=' + uid : '/transactions/' + encodeURIComponent(uid));
   };
   return h('form', { class: 'filters', role: 'search', onsubmit: find },
-    h('label', null, 'Go to uid or hash', h('input', { type: 'search', name: 'uid', size: 18, autocomplete: 'off', spellcheck: 'false' })),
-    q.get('hash') && field('hash', 'Hash', 18), field('queue', 'Queue', 18), field('type', 'Type', 20), field('sender', 'Sender', 18),
+    h('label', null, 'Go to uid, hash or zkApp', h('input', { type: 'search', name: 'uid', size: 18, autocomplete: 'off', spellcheck: 'false' })),
+    q.get('hash') && field('hash', 'Hash', 18), q.get('zkApp') && field('zkApp', 'zkApp', 18), field('queue', 'Queue', 18), field('type', 'Type', 20), field('sender', 'Sender', 18),
     h('label', null, 'Received', h('select', { name: 'time', onchange: (e) => choose('time', e.target.value) }, spans.map(([v, name]) => h('option', { value: v, selected: v === time }, name)))),
     time === 'between' && [moment('from', 'From'), moment('to', 'To')],
     h('button', { type: 'submit' }, 'Find'));
@@ -144,6 +145,7 @@ function times(q) {
 }
 
 const hashes = /^(5J[1-9A-HJ-NP-Za-km-z]{40,60}|[0-9a-f]{128})$/; // of Mina; the id of a batch is found as one, too
+const accounts = /^B62[1-9A-HJ-NP-Za-km-z]{52}(:[1-9A-HJ-NP-Za-km-z]{40,60})?$/; // of any token, or of one
 
 /** What may be done to all that the filter chooses, once it chooses something. */
 const commands = [
@@ -156,7 +158,7 @@ function bulk(q, refresh) {
   const filter = {};
   for (const name of ['state', 'queue', 'type', 'sender', 'error']) if (q.get(name)) filter[name] = q.get(name);
   for (const [name, at] of Object.entries(times(q))) if (at) filter[name] = at;
-  if (Object.keys(filter).length === 0 || q.get('hash') || filter.error === nameless) return null;
+  if (Object.keys(filter).length === 0 || q.get('hash') || q.get('zkApp') || filter.error === nameless) return null;
   const fitting = commands.filter(([, , states]) => states.includes(filter.state ?? ''));
   return h('div', { class: 'buttons', key: 'bulk', role: 'group', 'aria-label': 'All that the filter chooses' },
     fitting.map(([name, command, , text]) => h('button', { type: 'button', key: command, class: command === 'retry' ? null : 'danger', onclick: () => doAll(name, command, text, filter, refresh) }, `${name} all of these…`)));
