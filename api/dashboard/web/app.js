@@ -123,7 +123,7 @@ function render() {
   }
   const { problem } = page;
   show(main,
-    problem && h('section', { class: 'card trouble', key: 'trouble' }, h('h2', null, problem.title ?? 'This page failed'), h('p', null, problem.detail ?? String(problem))),
+    problem && h('section', { class: 'card trouble', key: 'trouble' }, h('h2', null, problem.title ?? 'This page failed'), h('p', null, problem.detail ?? String(problem), problem.type && [' ', h('a', { href: problem.type }, 'What that means')])),
     shown,
     !ready && !problem && !state.down && h('p', { class: 'muted' }, 'Reading…'));
 }

@@ -1,6 +1,6 @@
 """Types, errors and routes of the API."""
 # Made by generate.py from the service's OpenAPI document: do not edit.
-# 06287f89b047e7be1ed429b7f3d5b948d821f885111a4ef5c2164f41a3ff671d
+# 422f12f6da4055213d333bf258aa63f6065ea7e9e10e7b91c1b560f0ec2a1c2a
 
 from __future__ import annotations
 
@@ -470,6 +470,8 @@ class _Problem(TypedDict):
         "EVENTS_GONE",
         "SIMULATORS_BUSY",
     ]
+    # Where the service explains the code, relative to its address: for people. Programs switch on code.
+    type: str
     title: str
     status: int
     detail: str
@@ -1851,6 +1853,10 @@ class Routes:
     def get_description(self) -> GetDescriptionAnswer:
         """This description."""
         return self._ask("GET", "/openapi.json")
+
+    def get_codes(self) -> str:
+        """What each code means, with cause and remedy. The page that type of a problem leads to."""
+        return self._ask("GET", "/docs/codes", kind="text")
 
     def get_reference(self) -> str:
         """This description for people."""

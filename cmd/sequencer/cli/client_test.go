@@ -339,6 +339,8 @@ nothing was spent in the last seven days
 			"sender add", "sender add " + keyA + " http://w:1", "", map[string][]fakeAnswer{"POST /senders": {{201, "{}"}}},
 			outcome{Stdout: keyA + " is registered\n", Asked: []string{`POST /senders {"accountId":"` + keyA + `","workerUrl":"http://w:1"}`}},
 		},
+		{"linked", "txn show a", "", map[string][]fakeAnswer{"GET /transactions/a": {{404, `{"code":"NOT_FOUND","title":"No","type":"/docs/codes#problem.NOT_FOUND"}`}}},
+			outcome{Code: 3, Stderr: "sequencer: No (NOT_FOUND HTTP 404)\n  → URL/docs/codes#problem.NOT_FOUND says what NOT_FOUND means\n", Asked: []string{"GET /transactions/a"}}},
 		{"sender remove", "sender remove A", "", map[string][]fakeAnswer{"DELETE /senders/A": {{409, `{"code":"SENDER_BOUND"}`}}}, outcome{Code: 4, Stderr: "sequencer: refused (SENDER_BOUND HTTP 409)\n  → docs/codes.md#http-problems says what SENDER_BOUND means\n", Asked: []string{"DELETE /senders/A"}}},
 		{"sender drain", "sender drain A", "", map[string][]fakeAnswer{"POST /senders/A/drain": ok("{}")}, outcome{Stdout: "A gets no new work\n", Asked: []string{"POST /senders/A/drain"}}},
 		{"sender drain a slot", "sender drain saw/1", "", map[string][]fakeAnswer{"POST /senders/saw%2F1/drain": ok("{}")}, outcome{Stdout: "saw/1 gets no new work\n", Asked: []string{"POST /senders/saw%2F1/drain"}}},

@@ -121,12 +121,24 @@ func (s *session) told(err error) error {
 		t.advice = "the service speaks TLS: does --url or SEQUENCER_URL begin with https://?"
 	}
 	if e.Code != "" {
-		t.page = "docs/codes.md#http-problems says what " + string(e.Code) + " means"
+		t.page = cmp.Or(s.page(e.Type), "docs/codes.md#http-problems") + " says what " + string(e.Code) + " means"
 	}
 	if s.asJSON && e.Code != "" {
 		t.raw = e.Raw
 	}
 	return t
+}
+
+// page is a page of the service, as it can be opened; "" for what is none.
+func (s *session) page(path string) string {
+	if !strings.HasPrefix(path, "/") || strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return ""
+	}
+	u, err := url.Parse(s.URL + path)
+	if err != nil {
+		return ""
+	}
+	return u.Redacted()
 }
 
 // advice says which command or flag helps; what else to do is in the detail.
