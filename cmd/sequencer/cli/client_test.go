@@ -235,7 +235,7 @@ nothing was spent in the last seven days
 			"txn list", "txn list --queue claim-1 --state DONE --limit 2 --all", "",
 			map[string][]fakeAnswer{"GET /transactions": {{200, `{"items":[` + txn("DONE") + `],"nextCursor":"c1"}`}, {200, `{"items":[],"nextCursor":null}`}}},
 			outcome{
-				Stdout: "SEQ               UID  QUEUE    TYPE             STATE  RETRIES  SENDER  HASH          RECEIVED\n9007199254740993  u1   claim-1  SEND_CLAIM_VOTE  DONE   1                5JuJ1eRN…234  2026-11-20T09:59:00Z\n",
+				Stdout: "SEQ               UID  QUEUE    TYPE             STATE  RETRIES  SENDER  HASH          RECEIVED              ERROR\n9007199254740993  u1   claim-1  SEND_CLAIM_VOTE  DONE   1                5JuJ1eRN…234  2026-11-20T09:59:00Z\n",
 				Asked:  []string{"GET /transactions?limit=2&queue=claim-1&state=DONE", "GET /transactions?cursor=c1&limit=2&queue=claim-1&state=DONE"},
 			},
 		},
@@ -330,6 +330,12 @@ nothing was spent in the last seven days
 		{
 			"sender list", "sender list", "", map[string][]fakeAnswer{"GET /senders": ok(`{"items":[` + sender + `],"nextCursor":null}`)},
 			outcome{Stdout: "ACCOUNT                                                  STATE  QUEUE  NONCE  BALANCE       REASON       UNTIL  WORKER\n" + keyA + "  FREE          7      99.800000001  LOW_BALANCE         http://w:1\n", Asked: []string{"GET /senders"}},
+		},
+		{
+			"sender list rests", "sender list", "", map[string][]fakeAnswer{"GET /senders": ok(`{"items":[{"accountId":"A","workerUrl":"http://w:1","state":"FREE","reason":"RESTED",` +
+				`"detail":"worker not reached","since":"2026-11-20T09:59:00Z","until":"2026-11-20T10:00:00Z","remedy":"see to its worker","command":"sequencer sender resume A"}],"nextCursor":null}`)},
+			outcome{Stdout: "ACCOUNT  STATE  QUEUE  NONCE  BALANCE  REASON  UNTIL                 WORKER\nA        FREE                          RESTED  2026-11-20T10:00:00Z  http://w:1\n" +
+				"! A is out of use since 2026-11-20T09:59:00Z: worker not reached\n  → see to its worker: sequencer sender resume A\n", Asked: []string{"GET /senders"}},
 		},
 		{
 			"sender show", "sender show " + keyA, "", map[string][]fakeAnswer{"GET /senders/" + keyA: ok(sender)},

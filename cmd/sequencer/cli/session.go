@@ -190,8 +190,9 @@ func (s *session) print(lines ...terminal.Line) error {
 
 // A listing is what every list command can be asked.
 type listing struct {
-	cut client.Cut
-	all bool
+	cut   client.Cut
+	all   bool
+	notes []terminal.Line // to be told beneath the table
 }
 
 func (l *listing) flags(cmd *cobra.Command) {
@@ -226,15 +227,15 @@ func list[T any](s *session, l *listing, head terminal.Line, read func(client.Cu
 		if s.asJSON {
 			return nil
 		}
-		return s.printList(rows, p.NextCursor)
+		return s.printList(rows, p.NextCursor, l.notes...)
 	}
 }
 
-func (s *session) printList(rows []terminal.Line, next string) error {
+func (s *session) printList(rows []terminal.Line, next string, notes ...terminal.Line) error {
 	if len(rows) == 1 {
 		rows = []terminal.Line{{terminal.Dim.Of("none")}}
 	}
-	lines := terminal.Table(rows)
+	lines := append(terminal.Table(rows), notes...)
 	if next != "" {
 		lines = append(lines, terminal.Line{terminal.Dim.Of("more: --cursor " + next + " (or --all)")})
 	}
