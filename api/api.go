@@ -16,6 +16,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 
+	"mina-sequencer/api/codes"
 	"mina-sequencer/api/dashboard"
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
@@ -261,6 +262,7 @@ func New(o Options) http.Handler {
 	router.Get("/healthz", a.handle(a.health))
 	router.Get("/readyz", a.handle(a.ready))
 
+	router.Get(codes.Path, a.handle(a.explained))
 	router.Get(base+"/session", a.handle(a.getSession))
 	router.Post(base+"/session", a.handle(a.openSession))
 	router.Delete(base+"/session", a.handle(a.closeSession))

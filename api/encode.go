@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"mina-sequencer/api/codes"
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
@@ -440,6 +441,7 @@ func appendProblem(b []byte, p *problem) []byte {
 	o := object{b}
 	o.open()
 	o.text("code", p.Code)
+	o.text("type", codes.Problems.Entry(p.Code))
 	o.text("title", p.Title)
 	o.number("status", int64(p.Status))
 	o.text("detail", p.Detail)

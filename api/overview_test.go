@@ -95,7 +95,7 @@ func TestForPerson(t *testing.T) {
 	}
 	for i, want := range map[int]Trouble{
 		0: {"QUEUE_PAUSED", "Queue q0 is paused since 2026-03-01 12:00Z: too many of its transactions in a row ended UNRESOLVED. " +
-			"To do: see what became of them (sequencer txn list --state UNRESOLVED --queue q0), mend that, and resume the queue", "q0", "", "sequencer queue resume q0"},
+			"To do: see what became of them (sequencer txn list --state UNRESOLVED --queue q0), mend that, have them tried again if they shall be (sequencer txn retry --state UNRESOLVED --queue q0), and resume the queue", "q0", "", "sequencer queue resume q0"},
 		10: {Code: "QUEUE_PAUSED", Detail: "2 more queues are paused so"},
 		11: {"SENDER_OUT", "Sender B0 is out of use since 2026-03-01 12:00Z: somebody else used its account, nonce 12 is used by 5J. " +
 			"To do: see what has, for it must not go on, and resume the sender", "", "B0", "sequencer sender resume B0"},

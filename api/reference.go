@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"mina-sequencer/api/codes"
 	"mina-sequencer/dispatcher"
 )
 
@@ -24,11 +25,21 @@ var (
 
 // reference shows the document to people: one page, made of nothing else.
 func (a *api) reference(w http.ResponseWriter, _ *http.Request) error {
-	sum := sha256.Sum256([]byte(referenceStyle))
+	return plainPage(w, referencePage(), referenceStyle)
+}
+
+// explained shows what each code means. It is for whoever has met one, with a key or without.
+func (a *api) explained(w http.ResponseWriter, _ *http.Request) error {
+	return plainPage(w, codes.Page(), codes.Style)
+}
+
+// plainPage answers with a page that has a style and loads nothing.
+func plainPage(w http.ResponseWriter, page []byte, style string) error {
+	sum := sha256.Sum256([]byte(style))
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; style-src 'sha256-"+
 		base64.StdEncoding.EncodeToString(sum[:])+"'")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(referencePage()) // nobody is left to tell
+	_, _ = w.Write(page) // nobody is left to tell
 	return nil
 }
 

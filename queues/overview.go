@@ -42,7 +42,8 @@ func (l Limited) Why() string {
 // Remedy says what ends that, and the command that does so.
 func (l Limited) Remedy() (words, command string) {
 	return "see what became of them (sequencer txn list --state UNRESOLVED --queue " + l.Queue +
-		"), mend that, and resume the queue", "sequencer queue resume " + l.Queue
+		"), mend that, have them tried again if they shall be (sequencer txn retry --state UNRESOLVED --queue " + l.Queue +
+		"), and resume the queue", "sequencer queue resume " + l.Queue
 }
 
 // A Load is what there is to do of one type.

@@ -17,7 +17,7 @@ var remedies = map[lifecycle.SenderReason]remedy{
 	lifecycle.LowBalance:   {"it has too little to pay its fees", "send MINA to its account: it goes on by itself", false},
 	lifecycle.Draining:     {"it was taken out of use", "resume it when it is to go on", true},
 	lifecycle.Idled:        {"no process that runs could bind it", "see to what keeps them from it: it goes on by itself", false},
-	lifecycle.Rested:       {"it rests", "nothing: it goes on by itself, or at once if it is resumed", true},
+	lifecycle.Rested:       {"it rests", "see to its worker, if that is away; it goes on by itself, or at once if it is resumed", true},
 }
 
 // Held reports whether a person has to see to it that s is given work again: what it is out of use for

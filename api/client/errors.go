@@ -56,7 +56,10 @@ var ErrName = errors.New("cannot be a name")
 type Error struct {
 	Status int // of HTTP
 	// Code is "" where something between the client and the service answered.
-	Code          Code
+	Code Code
+	// Type is where the service explains Code, in HTML: to be put behind the service's address. "" where
+	// it did not say.
+	Type          string
 	Title, Detail string
 	Fields        []FieldError  // what is wrong with a body, field by field
 	RetryAfter    time.Duration // when to ask again; 0 if the service did not say
@@ -80,6 +83,7 @@ func newError(resp *http.Response, raw []byte) *Error {
 func parseError(status int, raw []byte) *Error {
 	var p struct {
 		Code   Code         `json:"code"`
+		Type   string       `json:"type"`
 		Title  string       `json:"title"`
 		Detail string       `json:"detail"`
 		Errors []FieldError `json:"errors"`
@@ -87,7 +91,7 @@ func parseError(status int, raw []byte) *Error {
 	if json.Unmarshal(raw, &p) != nil || p.Code == "" && p.Title == "" {
 		return &Error{Status: status, Title: http.StatusText(status), Raw: raw}
 	}
-	return &Error{Status: status, Code: p.Code, Title: p.Title, Detail: p.Detail, Fields: p.Errors, Raw: raw}
+	return &Error{Status: status, Code: p.Code, Type: p.Type, Title: p.Title, Detail: p.Detail, Fields: p.Errors, Raw: raw}
 }
 
 // Error is the detail, the code, and a line for each field.

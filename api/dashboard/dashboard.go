@@ -41,8 +41,12 @@ type asset struct {
 }
 
 func newAsset(name string, content []byte) asset {
+	return asset{mime.TypeByExtension(path.Ext(name)), `"` + digest(content) + `"`, content}
+}
+
+func digest(content []byte) string {
 	sum := sha256.Sum256(content)
-	return asset{mime.TypeByExtension(path.Ext(name)), `"` + hex.EncodeToString(sum[:12]) + `"`, content}
+	return hex.EncodeToString(sum[:12])
 }
 
 // New returns the handler of Patterns. It answers GET and HEAD. Explorer is the
@@ -52,10 +56,11 @@ func New(explorer string) http.Handler {
 	assets := map[string]asset{}
 	// All modules are asked for at once: a browser finds out only one after the other what they import.
 	var head struct {
-		Explorer string
-		Modules  []string
+		Explorer, Assets string
+		Modules          []string
 	}
 	shell := ""
+	var all []byte
 	err := fs.WalkDir(files, "web", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -65,15 +70,18 @@ func New(explorer string) http.Handler {
 			shell = string(content)
 			return err
 		}
-		url := "/assets" + strings.TrimPrefix(name, "web")
-		assets[url] = newAsset(name, content)
+		name = strings.TrimPrefix(name, "web/")
+		assets[name] = newAsset(name, content)
+		all = append(all, assets[name].tag...)
 		if path.Ext(name) == ".js" && path.Base(name) != "theme.js" {
-			head.Modules = append(head.Modules, url)
+			head.Modules = append(head.Modules, name)
 		}
 		return err
 	})
 	var page bytes.Buffer
-	head.Explorer = explorer
+	// What stands under a name that the content gives need not be asked for twice.
+	version := digest(all)
+	head.Explorer, head.Assets = explorer, "/assets/"+version
 	if err == nil {
 		err = template.Must(template.New("shell").Parse(shell)).Execute(&page, head)
 	}
@@ -82,15 +90,22 @@ func New(explorer string) http.Handler {
 	}
 	index := newAsset("index.html", page.Bytes())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		found, known := assets[r.URL.Path]
-		if !known {
-			if strings.HasPrefix(r.URL.Path, "/assets/") {
-				http.NotFound(w, r)
-				return
-			}
-			found = index
+		rest, is := strings.CutPrefix(r.URL.Path, "/assets/")
+		if !is {
+			index.serve(w, r, again)
+			return
 		}
-		found.serve(w, r)
+		// A page of another build, beside this one in an upgrade, gets what there is here.
+		from, name, _ := strings.Cut(rest, "/")
+		found, known := assets[name]
+		switch {
+		case !known:
+			http.NotFound(w, r)
+		case from == version:
+			found.serve(w, r, forever)
+		default:
+			found.serve(w, r, again)
+		}
 	})
 }
 
@@ -109,7 +124,13 @@ func (m missing) WriteHeader(status int) {
 	m.ResponseWriter.WriteHeader(status)
 }
 
-func (a asset) serve(w http.ResponseWriter, r *http.Request) {
+// How long a browser keeps something.
+const (
+	forever = "public, max-age=31536000, immutable"
+	again   = "no-cache" // asked for each time, and sent when it has changed
+)
+
+func (a asset) serve(w http.ResponseWriter, r *http.Request, keep string) {
 	h := w.Header()
 	h.Set("Content-Type", a.kind)
 	h.Set("Content-Security-Policy", policy)
@@ -117,7 +138,7 @@ func (a asset) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cache-Control", "no-cache") // asked for each time, and sent when it has changed
+	h.Set("Cache-Control", keep)
 	h.Set("ETag", a.tag)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.content))
 }

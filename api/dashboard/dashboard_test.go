@@ -37,9 +37,34 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s again answered %d", path, again.Code)
 		}
 	}
-	for _, path := range []string{"/assets/", "/assets/none.js", "/assets/index.html", "/assets/pages"} {
+	for _, path := range []string{"/assets/", "/assets/app.js", "/assets/a/none.js", "/assets/a/index.html", "/assets/a/pages"} {
 		if r := get(h, path); r.Code != 404 {
 			t.Errorf("%s answered %d", path, r.Code)
+		}
+	}
+}
+
+// What belongs to a page is asked for once: its name is of its content. A page of another build gets what
+// there is, and does not keep it.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	h := New("")
+	page := get(h, "/")
+	if keep := page.Header().Get("Cache-Control"); keep != "no-cache" {
+		t.Errorf("a page is kept: %s", keep)
+	}
+	named := regexp.MustCompile(`(?:src|href)="(/assets/[^"]*)"`).FindAllStringSubmatch(page.Body.String(), -1)
+	if len(named) < 20 {
+		t.Errorf("the page names %d files", len(named))
+	}
+	for _, m := range named {
+		r := get(h, m[1])
+		if keep := r.Header().Get("Cache-Control"); r.Code != 200 || !strings.Contains(keep, "immutable") {
+			t.Errorf("%s answers %d, kept: %s", m[1], r.Code, keep)
+		}
+		other := regexp.MustCompile(`^/assets/[^/]+/`).ReplaceAllString(m[1], "/assets/another/")
+		if r := get(h, other); r.Code != 200 || r.Header().Get("Cache-Control") != "no-cache" {
+			t.Errorf("%s answers %d, kept: %s", other, r.Code, r.Header().Get("Cache-Control"))
 		}
 	}
 }
@@ -59,7 +84,7 @@ func TestAssets(t *testing.T) {
 		if err != nil || d.IsDir() || path.Base(name) == "index.html" {
 			return err
 		}
-		url := "/assets" + strings.TrimPrefix(name, "web")
+		url := "/assets/a" + strings.TrimPrefix(name, "web")
 		r := get(h, url)
 		kind := map[string]string{".js": "javascript", ".css": "css", ".svg": "svg"}[path.Ext(name)]
 		if r.Code != 200 || kind == "" || !strings.Contains(r.Header().Get("Content-Type"), kind) {

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"mina-sequencer/api/codes"
 )
 
 const root = "../.."
@@ -24,18 +26,18 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want strings.Builder
-	if write(&want); string(page) != want.String() {
+	if codes.WriteMarkdown(&want); string(page) != want.String() {
 		t.Error("docs/codes.md is not what the table says: go run ./scripts/codes >docs/codes.md")
 	}
-	for _, g := range groups {
+	for _, g := range codes.Groups {
 		seen := map[string]bool{}
-		for _, c := range g.codes {
-			if c.meaning == "" || c.remedy == "" || c.cause == "" && c.code != "0" {
-				t.Errorf("%s: %s does not say all", g.title, c.code)
+		for _, c := range g.Codes {
+			if c.Meaning == "" || c.Remedy == "" || c.Cause == "" && c.Code != "0" {
+				t.Errorf("%s: %s does not say all", g.Title, c.Code)
 			}
-			for _, one := range names(c) {
+			for _, one := range c.Names() {
 				if seen[one] {
-					t.Errorf("%s: %s stands there twice", g.title, one)
+					t.Errorf("%s: %s stands there twice", g.Title, one)
 				}
 				seen[one] = true
 			}
@@ -54,37 +56,35 @@ func TestComplete(t *testing.T) {
 		return func(name, _ string) bool { return is(name) }
 	}
 	api := constants(t, "api", byName(regexp.MustCompile(`^code[A-Z]`).MatchString))
-	same(t, "the problems of api", all(problems), api)
-	same(t, "the codes of api/client", all(problems), constants(t, "api/client", typed("Code")))
-	same(t, "the reasons of senders", all(reasons), constants(t, "sequencer/lifecycle", typed("SenderReason")))
-	same(t, "the exit codes", all(exits), exitCodes(t))
+	same(t, "the problems of api", all(codes.Problems), api)
+	same(t, "the codes of api/client", all(codes.Problems), constants(t, "api/client", typed("Code")))
+	same(t, "the reasons of senders", all(codes.Reasons), constants(t, "sequencer/lifecycle", typed("SenderReason")))
+	same(t, "the exit codes", all(codes.Exits), exitCodes(t))
 
 	lifecycle := constants(t, "sequencer/lifecycle", byName(own))
 	others := slices.Concat(constants(t, "dispatcher", byName(own)), constants(t, "mina", byName(own)),
 		constants(t, "sequencer/fees", byName(own)))
 	stored := matches(t, `\bevent\([^\n]*'([A-Z_]+)'(?:, [a-z]+)?\)|\bresumed\('([A-Z_]+)'`, "queues/lua/*.lua", "senders/*.lua")
 	stored = append(stored, matches(t, `Code: "([A-Z]+)"`, "sequencer/webhooks/manage.go")...)
-	has(t, "an error or an event", slices.Concat(all(failures), all(events)), lifecycle)
-	has(t, "an error", all(failures), others)
-	has(t, "an event", all(events), stored)
+	has(t, "an error or an event", slices.Concat(all(codes.Failures), all(codes.Events)), lifecycle)
+	has(t, "an error", all(codes.Failures), others)
+	has(t, "an event", all(codes.Events), stored)
 
-	known := slices.Concat(lifecycle, others, all(reasons))
-	has(t, "told by an event", slices.Concat(lifecycle, stored), all(events))
+	known := slices.Concat(lifecycle, others, all(codes.Reasons))
+	has(t, "told by an event", slices.Concat(lifecycle, stored), all(codes.Events))
 	words := matches(t, `"([A-Z][a-z]+(?:_[a-z]+)+)"`, "mina/*.go", "sequencer/fees/*.go", "sequencer/lifecycle/*.go")
-	for _, code := range all(failures) {
+	for _, code := range all(codes.Failures) {
 		if _, err := strconv.Atoi(code); err != nil && !slices.Contains(known, code) && !slices.Contains(words, code) {
 			t.Errorf("%s is no error of a transaction any more", code)
 		}
 	}
 }
 
-func names(c code) []string { return strings.Split(c.code, ", ") }
-
-func all(g group) (codes []string) {
-	for _, c := range g.codes {
-		codes = append(codes, names(c)...)
+func all(g codes.Group) (names []string) {
+	for _, c := range g.Codes {
+		names = append(names, c.Names()...)
 	}
-	return codes
+	return names
 }
 
 func same(t *testing.T, what string, table, code []string) {

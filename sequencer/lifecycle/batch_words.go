@@ -30,9 +30,9 @@ func (s *Scene) submittingTo() said {
 	submit := Next{Action: StepSubmit, At: s.Now}
 	why := Decide(&s.View).Reason
 	switch {
-	case s.Shut != "":
-		return said{"Its slot is bound, and nothing is posted now: " + s.Shut + ".",
-			Wait{Code: WaitRecovery, Detail: s.Shut}, Next{Action: StepSubmit}}
+	case s.shut() != "":
+		return said{"Its slot is bound, and nothing is posted now: " + s.shut() + ".",
+			Wait{Code: WaitRecovery, Detail: s.shut()}, Next{Action: StepSubmit}}
 	case why == ReasonCancelled:
 		return said{"A cancel was asked for, and nothing of it has been posted: it ends now.",
 			Wait{Code: WaitNothing}, Next{Action: StepEnd, At: s.Now}}

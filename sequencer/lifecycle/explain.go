@@ -77,9 +77,19 @@ func (s *Scene) say() said {
 
 // abandoned reports whether the process that drives it does not live: nothing goes on until another one
 // has taken it over.
-func (s *Scene) abandoned() bool {
-	by := func(b Binder) bool { return strings.HasPrefix(s.Txn.Claim, b.Process+":") }
-	return s.Txn.Claim != "" && !slices.ContainsFunc(s.Living, by)
+func (s *Scene) abandoned() bool { return s.Txn.Claim != "" && s.driver() < 0 }
+
+// driver is which of the living drives it, -1 for none.
+func (s *Scene) driver() int {
+	return slices.IndexFunc(s.Living, func(b Binder) bool { return strings.HasPrefix(s.Txn.Claim, b.Process+":") })
+}
+
+// shut is why nothing of it is asked or sent now, by the process that drives it or the one that is asked.
+func (s *Scene) shut() string {
+	if i := s.driver(); i >= 0 && s.Living[i].Shut != "" {
+		return s.Living[i].Shut
+	}
+	return s.Shut
 }
 
 func (s *Scene) takenOver() said {
@@ -101,9 +111,9 @@ func (s *Scene) dispatching() said {
 		since = a.EndedAt
 	}
 	switch {
-	case s.Shut != "":
-		return said{"Its sender is bound, and nothing is asked or sent now: " + s.Shut + ".",
-			Wait{Code: WaitRecovery, Detail: s.Shut}, Next{Action: StepAskWorker}}
+	case s.shut() != "":
+		return said{"Its sender is bound, and nothing is asked or sent now: " + s.shut() + ".",
+			Wait{Code: WaitRecovery, Detail: s.shut()}, Next{Action: StepAskWorker}}
 	case why == ReasonCancelled:
 		return said{"A cancel was asked for, and nothing of it has been sent: it ends now.",
 			Wait{Code: WaitNothing}, Next{Action: StepEnd, At: s.Now}}

@@ -260,6 +260,10 @@ func dispatchingTold() []telling {
 			"An earlier attempt is in a block.\nNOTHING, then FINISH 10:00\nunknown, block: succeeded in block 199, 2 deep"},
 		{"recovery", scene(txn(PhaseDispatching), func(s *Scene) { s.Shut = "Redis has forgotten" }),
 			"Its sender is bound, and nothing is asked or sent now: Redis has forgotten.\nRECOVERY, then ASK_WORKER"},
+		{"recovery of the process that drives it", scene(txn(PhaseDispatching, try(Planned), cancelling),
+			func(s *Scene) { s.Living[0].Shut = "it has just started" }),
+			"Its sender is bound, and nothing is asked or sent now: it has just started.\nRECOVERY, then ASK_WORKER\n" +
+				"prepared, nowhere: its worker has it"},
 	}
 }
 

@@ -55,6 +55,8 @@ type Binder struct {
 	// Why it binds no sender of Mina now, as a clause, and since when; "" if it does.
 	Why   string    `json:"why,omitempty"`
 	Since time.Time `json:"since,omitzero"`
+	// Shut is why it asks and sends nothing of what it drives either; "" if it does.
+	Shut string `json:"shut,omitempty"`
 	// Unconfirmed is since when too few replicas of Redis confirm what it stores, so that it sends
 	// nothing; zero if they do.
 	Unconfirmed time.Time `json:"unconfirmed,omitzero"`

@@ -40,7 +40,7 @@ async function clip(text, what) {
 export function failed(problem) {
   const fields = (problem.errors ?? []).map((e) => `${e.field} ${e.message}`).join('; ');
   const parts = [problem.title ?? String(problem), fields || problem.detail].filter(Boolean);
-  tell(parts.join('. ').replace('..', '.'), true);
+  tell([parts.join('. ').replace('..', '.'), problem.type && [' ', h('a', { href: problem.type }, 'What that means')]], true);
 }
 
 /** Opens a dialog with some content and two buttons, and answers whether the second was taken. */

@@ -6,7 +6,7 @@ const base = '/api/v1';
 export class Problem extends Error {
   constructor(status, body) {
     super(body.title);
-    Object.assign(this, { status, code: body.code, title: body.title, detail: body.detail, errors: body.errors ?? [] });
+    Object.assign(this, { status, code: body.code, type: body.type, title: body.title, detail: body.detail, errors: body.errors ?? [] });
   }
 
   /** The server was not reached. */

@@ -19,6 +19,7 @@ const routes = [
   [/^\/$/, overview], [/^\/queues$/, queues], [/^\/queues\/([^/]+)$/, queue], [/^\/transactions$/, transactions],
   [/^\/transactions\/([^/]+)$/, transaction], [/^\/senders(?:\/([^/]+))?$/, senders], [/^\/fees$/, fees], [/^\/webhooks(?:\/([^/]+))?$/, webhooks], [/^\/login$/, login],
 ];
+const icon = new URL('icon.svg', import.meta.url).pathname;
 const calm = 5000; // between two looks at what no event tells of: balances, the chain
 const hasty = 1500; // while something is down
 const gather = 400; // events that come together make one look; a page that reads much takes longer
@@ -92,11 +93,7 @@ async function read() {
   const { number, view } = page;
   if (document.hidden || session.scope === null && page.module !== login) return;
   try {
-    if (session.scope !== null && !limited()) {
-      state.overview = await get('/overview');
-      setClock(state.overview.at);
-    }
-    await view.load?.();
+    await Promise.all([session.scope !== null && !limited() && readOverview(), view.load?.()]);
     state.down = page.problem = null;
     strained = false;
     state.seen = new Date().toISOString();
@@ -107,6 +104,11 @@ async function read() {
     if (!strained && !state.down && problem.status !== 401) page.problem = problem;
   }
   if (number === opened) render();
+}
+
+async function readOverview() {
+  state.overview = await get('/overview');
+  setClock(state.overview.at);
 }
 
 /** Shows what is known. A page that cannot be shown says so, and is read again like any. */
@@ -123,7 +125,7 @@ function render() {
   }
   const { problem } = page;
   show(main,
-    problem && h('section', { class: 'card trouble', key: 'trouble' }, h('h2', null, problem.title ?? 'This page failed'), h('p', null, problem.detail ?? String(problem))),
+    problem && h('section', { class: 'card trouble', key: 'trouble' }, h('h2', null, problem.title ?? 'This page failed'), h('p', null, problem.detail ?? String(problem), problem.type && [' ', h('a', { href: problem.type }, 'What that means')])),
     shown,
     !ready && !problem && !state.down && h('p', { class: 'muted' }, 'Reading…'));
 }
@@ -136,7 +138,7 @@ function frame() {
   const listing = path === '/transactions' && new URLSearchParams(location.search).get('state');
   const troubled = listing === 'FAILED' || listing === 'UNRESOLVED';
   show(header,
-    h('a', { href: '/', class: 'brand' }, h('img', { src: '/assets/icon.svg', alt: '', width: 24, height: 24 }), 'Sequencer'),
+    h('a', { href: '/', class: 'brand' }, h('img', { src: icon, alt: '', width: 24, height: 24 }), 'Sequencer'),
     session.scope !== null && h('nav', { 'aria-label': 'Pages' },
       !limited() && link('/', 'Overview', path === '/'),
       link('/queues', 'Queues', path.startsWith('/queues')),

@@ -90,6 +90,12 @@ export function mark(state) {
 /** A state by colour, by shape and by word. */
 export function chip(state) { return h('span', { class: 'chip s-' + state }, mark(state), word(state)); }
 
+/** A code, linked to what the service says of it; one that is of a worker's own making is not among those. */
+export function explained(kind, code) {
+  const shown = h('code', null, code);
+  return /^[A-Z_]+$|^[A-Z][a-z]+(_[a-z]+)+$/.test(code) ? h('a', { href: `/docs/codes#${kind}.${code}`, title: 'What it means' }, shown) : shown;
+}
+
 /** A hash, linked to the block explorer if one is configured; the id of a batch is in none. */
 export function hash(text, most = 20) {
   if (!text) return '–';

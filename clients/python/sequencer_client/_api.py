@@ -1,6 +1,6 @@
 """Types, errors and routes of the API."""
 # Made by generate.py from the service's OpenAPI document: do not edit.
-# 9ffc6f431f6702fd9560a3fe9a8eb4101c8ff76b7e61c99badf2474853ef6480
+# d116f0a676bd816f3cbce6cc694ddeea1e777e69a8ba9aad55a5c36c7c812d55
 
 from __future__ import annotations
 
@@ -482,6 +482,8 @@ class _Problem(TypedDict):
         "EVENTS_GONE",
         "SIMULATORS_BUSY",
     ]
+    # Where the service explains the code, relative to its address: for people. Programs switch on code.
+    type: str
     title: str
     status: int
     detail: str
@@ -1864,6 +1866,10 @@ class Routes:
     def get_description(self) -> GetDescriptionAnswer:
         """This description."""
         return self._ask("GET", "/openapi.json")
+
+    def get_codes(self) -> str:
+        """What each code means, with cause and remedy. The page that type of a problem leads to."""
+        return self._ask("GET", "/docs/codes", kind="text")
 
     def get_reference(self) -> str:
         """This description for people."""

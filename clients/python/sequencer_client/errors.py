@@ -15,6 +15,8 @@ class SequencerError(Exception):
         self.code: str = str(problem.get("code") or "")
         self.title: str = str(problem.get("title") or f"HTTP {status}")
         self.detail: str = str(problem.get("detail") or "")
+        #: Where the service explains the code, in HTML, below its address; "" if it did not say.
+        self.type: str = str(problem.get("type") or "")
         #: What is wrong with a body, field by field: {"field", "message"}.
         self.errors: List[Dict[str, str]] = list(problem.get("errors") or [])
         #: Seconds after which asking again makes sense; None if the service did not say.

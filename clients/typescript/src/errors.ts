@@ -9,16 +9,19 @@ export class SequencerError extends Error {
   override readonly name: string = 'SequencerError';
   readonly code: ProblemCode;
   readonly status: number;
+  /** Where the service explains the code, in HTML: below its address. */
+  readonly type: string | null;
   /** Every bad field of a body, by its path. */
   readonly errors: readonly FieldError[];
   /** Of what was to be posted, in order, also those that were made up; else none. */
   uids: readonly string[] = [];
 
-  constructor(problem: Problem) {
+  constructor(problem: Omit<Problem, 'type'> & { type?: string }) {
     const fields = problem.errors?.map((e) => `${e.field} ${e.message}`).join('; ');
     super(`${problem.title}. ${problem.detail}${fields ? ` ${fields}` : ''}`);
     this.code = problem.code;
     this.status = problem.status;
+    this.type = problem.type ?? null;
     this.errors = problem.errors ?? [];
   }
 }

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 9ffc6f431f6702fd9560a3fe9a8eb4101c8ff76b7e61c99badf2474853ef6480
+// d116f0a676bd816f3cbce6cc694ddeea1e777e69a8ba9aad55a5c36c7c812d55
 
 export interface paths {
     "/api/v1/fees": {
@@ -419,6 +419,26 @@ export interface paths {
         };
         /** This description */
         get: operations["getDescription"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/docs/codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What each code means, with cause and remedy
+         * @description The page that type of a problem leads to.
+         */
+        get: operations["getCodes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1743,6 +1763,7 @@ export interface components {
          * @description An error in the form of RFC 9457. Programs switch on code, which never changes its meaning; detail says what to do.
          * @example {
          *       "code": "INVALID_DATA",
+         *       "type": "/docs/codes#problem.INVALID_DATA",
          *       "title": "Some fields are not as they have to be",
          *       "status": 422,
          *       "detail": "Nothing was changed. Correct the fields under errors and send it again.",
@@ -1757,6 +1778,11 @@ export interface components {
         Problem: {
             /** @enum {unknown} */
             code: "UNKNOWN_TYPE" | "INVALID_DATA" | "KEY_REUSED" | "NOT_FOUND" | "NOT_CANCELLABLE" | "NOT_RETRYABLE" | "MIGHT_STILL_LAND" | "CONTRADICTED" | "SENDER_BOUND" | "SENDER_EXISTS" | "WEBHOOK_EXISTS" | "WEBHOOK_CONFIGURED" | "TOO_MANY_WEBHOOKS" | "TOO_LARGE" | "BAD_CURSOR" | "BAD_REQUEST" | "STORE_UNAVAILABLE" | "STORE_FULL" | "TOO_MANY_WAITING" | "RATE_LIMITED" | "TOO_SLOW" | "UNAUTHORIZED" | "FORBIDDEN" | "EVENTS_GONE" | "SIMULATORS_BUSY";
+            /**
+             * Format: uri-reference
+             * @description Where the service explains the code, relative to its address: for people. Programs switch on code.
+             */
+            type: string;
             title: string;
             status: number;
             detail: string;
@@ -3629,6 +3655,26 @@ export interface operations {
             429: components["responses"]["TooMany"];
             500: components["responses"]["Failed"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    getCodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
         };
     };
     getReference: {

@@ -238,7 +238,7 @@ nothing was spent in the last seven days
 			"txn list", "txn list --queue claim-1 --state DONE --limit 2 --all", "",
 			map[string][]fakeAnswer{"GET /transactions": {{200, `{"items":[` + txn("DONE") + `],"nextCursor":"c1"}`}, {200, `{"items":[],"nextCursor":null}`}}},
 			outcome{
-				Stdout: "SEQ               UID  QUEUE    TYPE             STATE  RETRIES  SENDER  HASH          RECEIVED\n9007199254740993  u1   claim-1  SEND_CLAIM_VOTE  DONE   1                5JuJ1eRN…234  2026-11-20T09:59:00Z\n",
+				Stdout: "SEQ               UID  QUEUE    TYPE             STATE  RETRIES  SENDER  HASH          RECEIVED              ERROR\n9007199254740993  u1   claim-1  SEND_CLAIM_VOTE  DONE   1                5JuJ1eRN…234  2026-11-20T09:59:00Z\n",
 				Asked:  []string{"GET /transactions?limit=2&queue=claim-1&state=DONE", "GET /transactions?cursor=c1&limit=2&queue=claim-1&state=DONE"},
 			},
 		},
@@ -339,6 +339,12 @@ nothing was spent in the last seven days
 			outcome{Stdout: "ACCOUNT                                                  STATE  QUEUE  NONCE  BALANCE       REASON       UNTIL  WORKER\n" + keyA + "  FREE          7      99.800000001  LOW_BALANCE         http://w:1\n", Asked: []string{"GET /senders"}},
 		},
 		{
+			"sender list rests", "sender list", "", map[string][]fakeAnswer{"GET /senders": ok(`{"items":[{"accountId":"A","workerUrl":"http://w:1","state":"FREE","reason":"RESTED",` +
+				`"detail":"worker not reached","since":"2026-11-20T09:59:00Z","until":"2026-11-20T10:00:00Z","remedy":"see to its worker","command":"sequencer sender resume A"}],"nextCursor":null}`)},
+			outcome{Stdout: "ACCOUNT  STATE  QUEUE  NONCE  BALANCE  REASON  UNTIL                 WORKER\nA        FREE                          RESTED  2026-11-20T10:00:00Z  http://w:1\n" +
+				"! A is out of use since 2026-11-20T09:59:00Z: worker not reached\n  → see to its worker: sequencer sender resume A\n", Asked: []string{"GET /senders"}},
+		},
+		{
 			"sender show", "sender show " + keyA, "", map[string][]fakeAnswer{"GET /senders/" + keyA: ok(sender)},
 			outcome{Stdout: "account       " + keyA + "\nworker        http://w:1\nstate         FREE\nretries       0\nnonce         7\nbalance       99.800000001 MINA\navailable     false\nreason        LOW_BALANCE\n", Asked: []string{"GET /senders/" + keyA}},
 		},
@@ -346,6 +352,8 @@ nothing was spent in the last seven days
 			"sender add", "sender add " + keyA + " http://w:1", "", map[string][]fakeAnswer{"POST /senders": {{201, "{}"}}},
 			outcome{Stdout: keyA + " is registered\n", Asked: []string{`POST /senders {"accountId":"` + keyA + `","workerUrl":"http://w:1"}`}},
 		},
+		{"linked", "txn show a", "", map[string][]fakeAnswer{"GET /transactions/a": {{404, `{"code":"NOT_FOUND","title":"No","type":"/docs/codes#problem.NOT_FOUND"}`}}},
+			outcome{Code: 3, Stderr: "sequencer: No (NOT_FOUND HTTP 404)\n  → URL/docs/codes#problem.NOT_FOUND says what NOT_FOUND means\n", Asked: []string{"GET /transactions/a"}}},
 		{"sender remove", "sender remove A", "", map[string][]fakeAnswer{"DELETE /senders/A": {{409, `{"code":"SENDER_BOUND"}`}}}, outcome{Code: 4, Stderr: "sequencer: refused (SENDER_BOUND HTTP 409)\n  → docs/codes.md#http-problems says what SENDER_BOUND means\n", Asked: []string{"DELETE /senders/A"}}},
 		{"sender drain", "sender drain A", "", map[string][]fakeAnswer{"POST /senders/A/drain": ok("{}")}, outcome{Stdout: "A gets no new work\n", Asked: []string{"POST /senders/A/drain"}}},
 		{"sender drain a slot", "sender drain saw/1", "", map[string][]fakeAnswer{"POST /senders/saw%2F1/drain": ok("{}")}, outcome{Stdout: "saw/1 gets no new work\n", Asked: []string{"POST /senders/saw%2F1/drain"}}},

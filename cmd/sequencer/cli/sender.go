@@ -15,6 +15,18 @@ import (
 	"mina-sequencer/cmd/sequencer/terminal"
 )
 
+// outOfUse says why a sender takes nothing, and what ends that.
+func outOfUse(x *client.Sender) []terminal.Line {
+	if x.Remedy == "" {
+		return nil
+	}
+	return []terminal.Line{
+		{terminal.Yellow.Of("! " + terminal.Shorten(x.AccountID, 20)), terminal.Plain.Of(" is out of use since " + timeText(x.Since) +
+			": " + cmp.Or(x.Detail, x.Reason))},
+		{terminal.Plain.Of("  → " + x.Remedy + terminal.Prefixed(": ", x.Command))},
+	}
+}
+
 func newSenderCommand(a *command.App) *cobra.Command {
 	var l listing
 	state := ""
@@ -25,6 +37,7 @@ func newSenderCommand(a *command.App) *cobra.Command {
 					return s.SendersIn(cmd.Context(), state, cut)
 				},
 				func(x *client.Sender) terminal.Line {
+					l.notes = append(l.notes, outOfUse(x)...)
 					return terminal.Line{
 						terminal.Plain.Of(x.AccountID), board.StyleOf(x.State).Of(x.State), terminal.Plain.Of(terminal.Shorten(x.Queue, 40)), terminal.Plain.Of(amounts.Nonce(x.Nonce)),
 						terminal.Plain.Of(amounts.Known(x.Balance)), terminal.Red.Of(x.Reason), terminal.Dim.Of(timeText(x.Until)), terminal.Plain.Of(x.WorkerURL),
@@ -49,7 +62,8 @@ func newSenderCommand(a *command.App) *cobra.Command {
 			}
 			return s.print(facts("account", x.AccountID, "worker", x.WorkerURL, "state", x.State, "queue", x.Queue,
 				"retries", fmt.Sprint(x.Retries), "nonce", amounts.Nonce(x.Nonce), "balance", balance,
-				"available", fmt.Sprint(x.Available), "reason", x.Reason, "detail", x.Detail, "until", timeText(x.Until), "claimed by", x.Claim.String())...)
+				"available", fmt.Sprint(x.Available), "reason", x.Reason, "detail", x.Detail, "since", timeText(x.Since), "until", timeText(x.Until),
+				"to do", x.Remedy, "command", x.Command, "claimed by", x.Claim.String())...)
 		})
 	add := clientCommand(a, &cobra.Command{
 		Use: "add ACCOUNT WORKER-URL", Short: "Register a sender and its worker", Args: cobra.ExactArgs(2),

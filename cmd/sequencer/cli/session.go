@@ -121,12 +121,24 @@ func (s *session) told(err error) error {
 		t.advice = "the service speaks TLS: does --url or SEQUENCER_URL begin with https://?"
 	}
 	if e.Code != "" {
-		t.page = "docs/codes.md#http-problems says what " + string(e.Code) + " means"
+		t.page = cmp.Or(s.page(e.Type), "docs/codes.md#http-problems") + " says what " + string(e.Code) + " means"
 	}
 	if s.asJSON && e.Code != "" {
 		t.raw = e.Raw
 	}
 	return t
+}
+
+// page is a page of the service, as it can be opened; "" for what is none.
+func (s *session) page(path string) string {
+	if !strings.HasPrefix(path, "/") || strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return ""
+	}
+	u, err := url.Parse(s.URL + path)
+	if err != nil {
+		return ""
+	}
+	return u.Redacted()
 }
 
 // advice says which command or flag helps; what else to do is in the detail.
@@ -178,8 +190,9 @@ func (s *session) print(lines ...terminal.Line) error {
 
 // A listing is what every list command can be asked.
 type listing struct {
-	cut client.Cut
-	all bool
+	cut   client.Cut
+	all   bool
+	notes []terminal.Line // to be told beneath the table
 }
 
 func (l *listing) flags(cmd *cobra.Command) {
@@ -214,15 +227,15 @@ func list[T any](s *session, l *listing, head terminal.Line, read func(client.Cu
 		if s.asJSON {
 			return nil
 		}
-		return s.printList(rows, p.NextCursor)
+		return s.printList(rows, p.NextCursor, l.notes...)
 	}
 }
 
-func (s *session) printList(rows []terminal.Line, next string) error {
+func (s *session) printList(rows []terminal.Line, next string, notes ...terminal.Line) error {
 	if len(rows) == 1 {
 		rows = []terminal.Line{{terminal.Dim.Of("none")}}
 	}
-	lines := terminal.Table(rows)
+	lines := append(terminal.Table(rows), notes...)
 	if next != "" {
 		lines = append(lines, terminal.Line{terminal.Dim.Of("more: --cursor " + next + " (or --all)")})
 	}

@@ -47,7 +47,7 @@ func newTxnListCommand(a *command.App, types cobra.CompletionFunc) *cobra.Comman
 		Example: command.Examples("txn list --state FAILED --all", "txn list --zkapp B62q… --state FAILED",
 			"txn list --queue claim-1 --json | jq '.items[].uid'"),
 	}, func(cmd *cobra.Command, s *session, _ []string) error {
-		return list(s, &l, heads("SEQ", "UID", "QUEUE", "TYPE", "STATE", "RETRIES", "SENDER", "HASH", "RECEIVED"),
+		return list(s, &l, heads("SEQ", "UID", "QUEUE", "TYPE", "STATE", "RETRIES", "SENDER", "HASH", "RECEIVED", "ERROR"),
 			func(cut client.Cut) (*client.Page[client.Transaction], error) {
 				return s.Transactions(cmd.Context(), f, cut)
 			},
@@ -56,6 +56,7 @@ func newTxnListCommand(a *command.App, types cobra.CompletionFunc) *cobra.Comman
 					terminal.Plain.Of(fmt.Sprint(t.Sequence)), terminal.Plain.Of(t.UID), terminal.Plain.Of(terminal.Shorten(t.Queue, 40)), terminal.Plain.Of(t.Type),
 					board.StyleOf(string(t.State)).Of(string(t.State)), terminal.Plain.Of(fmt.Sprint(t.Retries)), terminal.Plain.Of(terminal.Shorten(t.Sender, 12)),
 					terminal.Plain.Of(terminal.Shorten(t.Hash, 12)), terminal.Dim.Of(timeText(t.ReceivedAt)),
+					terminal.Plain.Of(terminal.Shorten(t.Error.String(), 100)),
 				}
 			})
 	})

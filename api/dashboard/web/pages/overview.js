@@ -86,6 +86,7 @@ function attention(o, refresh) {
   if (o.recovering) lines.push(h('li', null, mark('OUT'), 'Nothing is bound or sent: ', o.recovering, '.'));
   o.troubles.forEach((t, i) => lines.push(trouble(t, i, refresh)));
   if (o.chain && !o.chain.ok) lines.push(h('li', null, mark('OUT'), 'The chain: ', o.chain.detail ?? 'no quorum of synced nodes', '. Nothing new is bound meanwhile.'));
+  else if (o.chain?.detail) lines.push(h('li', { key: 'nodes' }, mark('OUT'), 'A Mina node has no vote: ', o.chain.detail, '. See to it before another one goes; ', h('code', null, 'sequencer doctor'), ' says what to do.'));
   for (const l of o.ledgers) {
     if (l.ok === false) lines.push(h('li', { key: 'ledger-' + l.name }, mark('OUT'), 'Ledger ', l.name, ' is away: ', l.detail, '. Its batches wait for it.'));
   }

@@ -3,15 +3,15 @@
 import { can, get, post } from '../api.js';
 import { act, ask, copy } from '../actions.js';
 import { h } from '../dom.js';
-import { accountLink, age, brief, chip, count, hash, mark, mina, queueLink, senderLink, span, time, until } from '../format.js';
+import { accountLink, age, brief, chip, count, explained, hash, mark, mina, now, queueLink, senderLink, span, time, until } from '../format.js';
 import { callback, claim } from '../held.js';
 import { pretty, raw } from '../raw.js';
 import { action, estimated, meaning, outcome } from '../words.js';
 
 export const title = ([uid]) => uid;
 
-export function open({ args: [uid], refresh }) {
-  let t = null, said = null;
+export function open({ args: [uid], refresh, render }) {
+  let t = null, said = null, usual = null;
   const path = '/transactions/' + encodeURIComponent(uid);
   const change = (name, what, done) => act(name + uid, async () => { const r = await what(); await refresh(); return r; }, done);
   return {
@@ -19,6 +19,7 @@ export function open({ args: [uid], refresh }) {
     onEvent: (kind, e) => e.uid === uid || e.queue === t?.queue,
     async load() {
       [t, said] = await Promise.all([get(path), get(path + '/explain')]);
+      usually(t.type).then((all) => { usual = all; render(); }, () => {}); // it is shown without, too
     },
     render: () => [
       h('p', { class: 'crumb' }, h('a', { href: '/transactions' }, 'Transactions')),
@@ -33,7 +34,7 @@ export function open({ args: [uid], refresh }) {
         t.reopened && h('p', null, 'Its block left the chain once; it was taken up again.'),
         t.error && trouble(t.error)),
       h('div', { class: 'columns' },
-        h('section', { class: 'card' }, h('h2', null, 'Attempts'), took(t), timeline(t, said)),
+        h('section', { class: 'card' }, h('h2', null, 'Attempts'), took(t, usual), timeline(t, said)),
         h('div', null,
           h('section', { class: 'card' }, h('h2', null, 'About it'), about(t)),
           t.posted && data('What was posted', t.posted),
@@ -77,18 +78,48 @@ async function resolve(a, path, change) {
 
 function trouble(e) {
   return h('div', { class: 'error' }, mark('FAILED'), h('div', null,
-    h('p', null, meaning(e) || e.message, ' ', h('code', null, e.code)),
+    h('p', null, meaning(e) || e.message, ' ', explained('error', e.code)),
     meaning(e) && e.message && h('p', { class: 'muted' }, e.message),
     e.exception && h('details', null, h('summary', null, 'The exception'), h('pre', null, e.exception))));
 }
 
-/** What its steps took, as far as they are over. */
-function took(t) {
-  const begun = t.attempts[0]?.startedAt, last = t.attempts.at(-1)?.startedAt;
+/** What its steps took; the one under way, so far. Beside each what it usually takes with its type. */
+function took(t, usual) {
+  const all = steps(t).filter(({ ms }) => ms !== null);
+  return all.length > 0 && [
+    h('dl', { class: 'figures', key: 'took' }, all.map(({ name, ms, going }) => h('div', { key: name }, h('dt', null, name),
+      h('dd', null, span(ms), going && ' so far', usual?.[name] !== undefined && h('small', { class: 'muted block' }, 'median ', span(usual[name])))))),
+    usual && h('p', { class: 'muted', key: 'usual' }, `Median: of the last ${usual.of} of type ${t.type} that became Done.`),
+  ];
+}
+
+function steps(t) {
+  const begun = t.attempts[0]?.startedAt, last = t.attempts.at(-1)?.startedAt, batch = t.type === 'SUBMIT_BATCH';
   const sent = t.submittedAt >= last ? t.submittedAt : null; // else it was an earlier attempt that was sent first
-  const steps = [['Waited', t.receivedAt, begun], t.attempts.length > 1 ? ['Earlier tries', begun, last] : [], ['Proved and signed', last, sent], ['In a pool, until its block', t.submittedAt, t.state === 'DONE' ? t.doneAt : null], ['Watched, until final', t.doneAt, t.finalAt]]
-    .filter(([, from, to]) => from && to);
-  return steps.length > 0 && h('dl', { class: 'figures', key: 'took' }, steps.map(([name, from, to]) => h('div', null, h('dt', null, name), h('dd', null, span(Date.parse(to) - Date.parse(from))))));
+  const step = (name, from, to, going) => ({ name, going: !to && going, ms: from && (to || going) ? (to ? Date.parse(to) : now()) - Date.parse(from) : null });
+  return [
+    step('Waited', t.notBefore > t.receivedAt ? t.notBefore : t.receivedAt, begun, t.state === 'WAITING' && !(Date.parse(t.notBefore) > now())),
+    step('Earlier tries', t.attempts.length > 1 ? begun : null, last),
+    step(batch ? 'Handed over' : 'Built, proved and signed', last, sent, t.state === 'DISPATCHING'),
+    step(batch ? 'At its ledger, until committed' : 'In a pool, until its block', t.submittedAt, t.state === 'DONE' ? t.doneAt : null, t.state === 'REVISION'),
+    step('Watched, until final', t.doneAt, t.finalAt, t.state === 'DONE'),
+  ];
+}
+
+const known = new Map(); // what steps usually take, by type, and when that was read
+const fresh = 60_000, some = 3;
+
+/** The medians of the last that became Done of a type, by the name of a step; null where they are few. */
+async function usually(type) {
+  const kept = known.get(type);
+  if (kept && Date.now() - kept.read < fresh) return kept.usual;
+  const { items } = await get('/transactions', { type, state: 'DONE', order: 'newest', limit: 20 });
+  const taken = {};
+  for (const { name, ms, going } of items.flatMap(steps)) if (ms !== null && !going) (taken[name] ??= []).push(ms);
+  const usual = items.length < some ? null : { of: items.length };
+  for (const [name, all] of Object.entries(taken)) if (usual && all.length >= some) usual[name] = all.sort((a, b) => a - b)[all.length >> 1];
+  known.set(type, { usual, read: Date.now() });
+  return usual;
 }
 
 function timeline(t, said) {

@@ -87,7 +87,7 @@ func TestBrowserDemo(t *testing.T) {
 	p.see("plan-autumn")
 	p.visit("/transactions/commit")
 	p.see("It took effect in block")
-	for _, path := range []string{"/", "/queues", "/queues/plan-autumn", "/transactions", "/transactions?state=FAILED", "/transactions/commit", "/senders", "/fees", "/webhooks", "/nowhere"} {
+	for _, path := range []string{"/", "/queues", "/queues/plan-autumn", "/transactions", "/transactions?state=FAILED", "/transactions/commit", "/senders", "/fees", "/webhooks", "/nowhere", "/docs/codes#problem.NOT_FOUND"} {
 		p.visit(path)
 		p.until("document.querySelector('main h1')")
 		p.accessible(path)
@@ -178,6 +178,10 @@ func lookFailed(t *testing.T, b browser, s *stage) {
 	p.see("What its worker gave back")
 	p.see("zkApp")
 	p.see("12345678901234567890123,") // what was posted stays
+	// Each step stands beside what it usually takes: the median of those of its type that were done last.
+	p.until(`[...document.querySelectorAll('.figures > div')].map((e) => e.innerText.replace(/\s+/g, ' '))
+		.filter((text) => /^(Waited|Built, proved and signed|In a pool, until its block) .* median \d/.test(text)).length === 3`)
+	p.see("Median: of the last 20 of type CLAIM that became Done.")
 	p.picture("done", "wide-light")
 	p.click("Transactions")
 	p.see("hay-9998")

@@ -36,7 +36,7 @@ const browserPatience = 2 * time.Minute
 // own, with cookies of its own.
 type browser struct{ ctx context.Context }
 
-func startBrowser(t *testing.T) browser {
+func startBrowser(t testing.TB) browser {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -64,7 +64,7 @@ func startBrowser(t *testing.T) browser {
 
 // A tab is one page that somebody looks at.
 type tab struct {
-	*testing.T
+	testing.TB
 	ctx  context.Context
 	base string
 
@@ -72,11 +72,11 @@ type tab struct {
 	faults []string // exceptions, and what the page's policy has refused
 }
 
-func (b browser) open(t *testing.T, base string) *tab {
+func (b browser) open(t testing.TB, base string) *tab {
 	t.Helper()
 	ctx, leave := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(leave)
-	p := &tab{T: t, ctx: ctx, base: base}
+	p := &tab{TB: t, ctx: ctx, base: base}
 	// Without a time limit: the tab lives as long as the context it is opened with.
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(1280, 900)); err != nil {
 		t.Fatalf("opening a tab: %v", err)
@@ -221,7 +221,7 @@ func quotedList(texts []string) string {
 // A stage is a whole service: a Redis of its own, a Mina node, workers, and a
 // process that can be stopped and started again.
 type stage struct {
-	t       *testing.T
+	t       testing.TB
 	redis   *redistest.Server
 	senders []string
 	env     map[string]string
@@ -238,7 +238,7 @@ const (
 	stageTenant = "tenant-key-for-tests"
 )
 
-func newStage(t *testing.T, senders int) *stage {
+func newStage(t testing.TB, senders int) *stage {
 	t.Helper()
 	s := &stage{t: t, redis: redistest.Start(t), addr: "127.0.0.1:0", luck: map[string]*devworker.Fault{}}
 	accounts := map[string]devnet.Account{}

@@ -42,6 +42,7 @@ func TestProcesses(t *testing.T) {
 		"RollingRestart":           rollingRestart,
 		"KeysRotated":              keysRotated,
 		"Traced":                   traced,
+		"Incidents":                incidents,
 		"RestoredAOF":              restored("aof"),
 		"RestoredRDB":              restored("rdb"),
 	}

@@ -1,12 +1,15 @@
-package main
+package codes
 
-var groups = []group{problems, failures, reasons, events, exits}
+// Groups are all, in the order of the page.
+var Groups = []Group{Problems, Failures, Reasons, Events, Exits}
 
-var problems = group{
-	title: "HTTP problems",
-	intro: "`code` of an answer in `application/problem+json`. `detail` says it of this request, `errors` names the " +
+// Problems are the codes of answers in application/problem+json.
+var Problems = Group{
+	Kind:  "problem",
+	Title: "HTTP problems",
+	Intro: "`code` of an answer in `application/problem+json`. `detail` says it of this request, `errors` names the " +
 		"fields, `Retry-After` when to ask again. Under the same uid a post may always be repeated.",
-	codes: []code{
+	Codes: []Code{
 		{"UNKNOWN_TYPE", "422", "the type is not known", "its name is wrong, or this process has it not among its types",
 			"correct `type`; further types: `SEQUENCER_WORKER_TYPES`"},
 		{"INVALID_DATA", "422", "some fields are not as they have to be; nothing was changed",
@@ -60,12 +63,14 @@ var problems = group{
 	},
 }
 
-var failures = group{
-	title: "Errors of transactions",
-	intro: "`error.code` of a transaction or of one of its attempts. Besides these there are Mina's own words and the codes " +
+// Failures are codes of errors of transactions and of their attempts.
+var Failures = Group{
+	Kind:  "error",
+	Title: "Errors of transactions",
+	Intro: "`error.code` of a transaction or of one of its attempts. Besides these there are Mina's own words and the codes " +
 		"of its worker: whom each is put down to stands in [blame.md](blame.md). What says *nothing* below uses no retry and " +
 		"raises no fee.",
-	codes: []code{
+	Codes: []Code{
 		{"NONCE_IGNORED", "", "its worker used another nonce than `attempt.nonce`; that one counts and is followed",
 			"a worker that sends by itself and does not heed the nonce", "correct the worker: such transactions get lost"},
 		{"OUTCOME_UNKNOWN", "", "nobody knows what became of it",
@@ -129,11 +134,13 @@ var failures = group{
 	},
 }
 
-var reasons = group{
-	title: "Reasons of senders",
-	intro: "`reason` of a sender that takes nothing; `detail` has it in words, `until` when it ends. There may be several, each with its own end: the " +
+// Reasons are why a sender takes nothing.
+var Reasons = Group{
+	Kind:  "sender",
+	Title: "Reasons of senders",
+	Intro: "`reason` of a sender that takes nothing; `detail` has it in words, `until` when it ends. There may be several, each with its own end: the " +
 		"gravest is shown, in this order. `sequencer sender resume` ends all but `OUTCOME_UNKNOWN`.",
-	codes: []code{
+	Codes: []Code{
 		{"OUTCOME_UNKNOWN", "", "nobody knows what became of a transaction that its worker may have sent", "a lost answer of a worker that sends by itself",
 			"`resolve` that transaction; or the chain shows it, by itself"},
 		{"STOPPED_NONCE", "", "somebody else used the account", "another program signs with its key",
@@ -154,11 +161,13 @@ var reasons = group{
 	},
 }
 
-var events = group{
-	title: "Codes of events",
-	intro: "`code` of an event, in `GET /events` and webhooks; null for a plain change of state. Events of queues and senders have no states. " +
+// Events are codes of events.
+var Events = Group{
+	Kind:  "event",
+	Title: "Codes of events",
+	Intro: "`code` of an event, in `GET /events` and webhooks; null for a plain change of state. Events of queues and senders have no states. " +
 		"A sender's event also has each [reason](#reasons-of-senders) by which it goes out of use.",
-	codes: []code{
+	Codes: []Code{
 		{"CANCEL_REQUESTED", "", "it is to be cancelled, and something of it may still land", "a person or its client", "wait: no further attempt is made"},
 		{"CANCELLED", "", "it was cancelled, and nothing of it can land: FAILED", "the same", "nothing"},
 		{"RESOLVED", "", "a person has said that nothing of it will land; its state is as it was", "`resolve`", "nothing"},
@@ -188,10 +197,12 @@ var events = group{
 	},
 }
 
-var exits = group{
-	title: "Exit codes",
-	intro: "How a command of `sequencer` ends.",
-	codes: []code{
+// Exits are how a command ends.
+var Exits = Group{
+	Kind:  "exit",
+	Title: "Exit codes",
+	Intro: "How a command of `sequencer` ends.",
+	Codes: []Code{
 		{"0", "", "done", "", "nothing"},
 		{"1", "", "failed", "a transaction waited for ended FAILED or UNRESOLVED; `audit` or `doctor` found something; a question was not answered with yes",
 			"see what it says"},
