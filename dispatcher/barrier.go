@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math/big"
 	"slices"
 	"strconv"
 )
@@ -15,8 +16,9 @@ import (
 // where that one fails. A commuting one may require nothing that any of them changes, but for an
 // action state: reducers take any of the last five.
 //
-// What creates accounts or sets keys or permissions could make peers drop what is behind
-// it, and a block takes the fees and nonces of all its commands before it applies the first.
+// What creates accounts by a precondition, or sets keys or permissions, could make peers drop what is
+// behind it, and a block takes the fees and nonces of all its commands before it applies the first.
+// What pays for an account that those in flight have made by then fails.
 func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMessage) (reason string, err error) {
 	updates, err := updatesOf(signed)
 	if err != nil {
@@ -24,30 +26,37 @@ func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMe
 	}
 	for _, u := range updates {
 		b := &u.Body
-		account := &b.Preconditions.Account
+		needs := &b.Preconditions.Account
 		switch {
-		case account.IsNew != nil && *account.IsNew || b.ImplicitAccountCreationFee:
+		case needs.IsNew != nil && *needs.IsNew || b.ImplicitAccountCreationFee:
 			return "creates the account " + b.PublicKey, nil
 		case given(b.Update.VerificationKey):
 			return "sets the verification key of " + b.PublicKey, nil
 		case given(b.Update.Permissions):
 			return "sets the permissions of " + b.PublicKey, nil
-		case b.PublicKey == payer && (given(account.Nonce) || given(account.Balance) || given(account.ReceiptChainHash)):
+		case u.isOf(payer) && (given(needs.Nonce) || given(needs.Balance) || given(needs.ReceiptChainHash)):
 			return "requires something of the payer's account", nil
 		}
 	}
+	pays := payable(payer, updates)
 	required := requiredBy(updates)
 	if mode == Commuting {
 		required = slices.DeleteFunc(required, func(r requirement) bool { return r.what == actionState })
 	}
 	for i, command := range ahead {
-		last := i == len(ahead)-1
-		if mode == Chained && !last {
-			continue
-		}
 		before, err := updatesOf(command)
 		if err != nil {
 			return "", fmt.Errorf("the command before it: %w", err)
+		}
+		for _, u := range before {
+			delete(pays, u.account())
+		}
+		if pays != nil && len(pays) == 0 {
+			return "pays for a new account, which is there behind those in flight before it", nil
+		}
+		last := i == len(ahead)-1
+		if mode == Chained && !last {
+			continue
 		}
 		changed := changedBy(before)
 		on := func(meets func(change, string) bool) int {
@@ -67,8 +76,17 @@ func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMe
 	return "", nil
 }
 
+// mina is the id of the token that fees are paid in.
+const mina = "wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf" //nolint:gosec // an id that all know
+
+// An account is one key's, of one token.
+type account struct{ key, token string }
+
 // A part is one thing of an account that a command may require or change.
-type part struct{ key, token, what string }
+type part struct {
+	account
+	what string
+}
 
 const actionState = "action state"
 
@@ -90,6 +108,31 @@ func (c change) unsettles(value string) bool {
 type requirement struct {
 	part
 	value string
+}
+
+// payable are the accounts of which updates may make one: nil unless they take more MINA than they
+// give, which is what Mina wants for new accounts. There already are the payer's, and what gives
+// something, is proved for, or has to be there.
+func payable(payer string, updates []signedUpdate) map[account]bool {
+	var sum big.Int
+	for _, u := range updates {
+		if u.Body.TokenID == mina {
+			sum.Add(&sum, u.gets())
+		}
+	}
+	if sum.Sign() >= 0 {
+		return nil
+	}
+	all := map[account]bool{}
+	for _, u := range updates {
+		if _, seen := all[u.account()]; !seen {
+			isNew := u.Body.Preconditions.Account.IsNew
+			there := u.isOf(payer) || u.gets().Sign() < 0 || u.Body.AuthorizationKind.IsProved || isNew != nil && !*isNew
+			all[u.account()] = !there
+		}
+	}
+	maps.DeleteFunc(all, func(_ account, may bool) bool { return !may })
+	return all
 }
 
 // requiredBy are the requirements of updates, without those of a value that they set themselves. What
@@ -137,7 +180,11 @@ type signedUpdate struct {
 		} `json:"update"`
 		BalanceChange struct {
 			Magnitude string `json:"magnitude"`
+			Sgn       string `json:"sgn"`
 		} `json:"balanceChange"`
+		AuthorizationKind struct {
+			IsProved bool `json:"isProved"`
+		} `json:"authorizationKind"`
 		IncrementNonce             bool              `json:"incrementNonce"`
 		Actions                    []json.RawMessage `json:"actions"`
 		ImplicitAccountCreationFee bool              `json:"implicitAccountCreationFee"`
@@ -154,7 +201,26 @@ type signedUpdate struct {
 	} `json:"body"`
 }
 
-func (u *signedUpdate) part(what string) part { return part{u.Body.PublicKey, u.Body.TokenID, what} }
+func (u *signedUpdate) account() account { return account{u.Body.PublicKey, u.Body.TokenID} }
+
+func (u *signedUpdate) part(what string) part { return part{u.account(), what} }
+
+// isOf reports whether its account is the one that payer pays from: its other tokens have nonces of their own.
+func (u *signedUpdate) isOf(payer string) bool {
+	return u.Body.PublicKey == payer && u.Body.TokenID == mina
+}
+
+// gets is what its account has more of then.
+func (u *signedUpdate) gets() *big.Int {
+	n, _ := new(big.Int).SetString(u.Body.BalanceChange.Magnitude, 10)
+	switch {
+	case n == nil:
+		return new(big.Int)
+	case u.Body.BalanceChange.Sgn == "Negative":
+		return n.Neg(n)
+	}
+	return n
+}
 
 // requires yields what has to have just one value, and that.
 func (u *signedUpdate) requires() iter.Seq2[string, string] {

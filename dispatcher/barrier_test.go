@@ -2,6 +2,7 @@ package dispatcher_test
 
 import (
 	"encoding/json"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,9 +10,11 @@ import (
 	"mina-sequencer/dispatcher"
 )
 
+const minaToken = "wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf" // as o1js writes it
+
 // on is an account update of an account, with these fields in its body, and these of its preconditions.
 func on(account, body, preconditions string) string {
-	return `{"body":{"publicKey":"` + account + `","tokenId":"w"` + body + `,"preconditions":{"account":{"state":[]` + preconditions + `}}}}`
+	return `{"body":{"publicKey":"` + account + `","tokenId":"` + minaToken + `"` + body + `,"preconditions":{"account":{"state":[]` + preconditions + `}}}}`
 }
 
 func commandWith(updates ...string) json.RawMessage {
@@ -27,8 +30,19 @@ func step(account, from, to string) string {
 	if to != "" {
 		set = `"` + to + `"`
 	}
-	return `{"body":{"publicKey":"` + account + `","tokenId":"w","update":{"appState":[null,` + set + `],"verificationKey":null,"permissions":null},
+	return `{"body":{"publicKey":"` + account + `","tokenId":"` + minaToken + `","update":{"appState":[null,` + set + `],"verificationKey":null,"permissions":null},
 		"preconditions":{"account":{"state":[null,` + expect + `],"isNew":false,"nonce":null,"balance":null,"receiptChainHash":null}}}}`
+}
+
+// ofToken is the same of a token that is not MINA.
+func ofToken(update string) string { return strings.Replace(update, minaToken, "x", 1) }
+
+func gives(account string, n int) string {
+	return on(account, `,"balanceChange":{"magnitude":"`+strconv.Itoa(n)+`","sgn":"Negative"}`, "")
+}
+
+func takes(account string, n int) string {
+	return on(account, `,"balanceChange":{"magnitude":"`+strconv.Itoa(n)+`","sgn":"Positive"}`, "")
 }
 
 func nonceIs(n string) string { return `,"nonce":{"lower":"` + n + `","upper":"` + n + `"}` }
@@ -42,6 +56,7 @@ func TestBarrier(t *testing.T) {
 	t.Parallel()
 	const free = ""
 	const loose = "requires nothing that the one before it makes"
+	const paid = "pays for a new account, which is there behind those in flight before it"
 	before := commandWith(step("A", "1", "2"))
 	tests := []struct {
 		name   string
@@ -55,7 +70,7 @@ func TestBarrier(t *testing.T) {
 		{"with more than that", dispatcher.Chained, before, commandWith(step("B", "", "7"), step("A", "2", "3")), free},
 		{"on the state before", dispatcher.Chained, before, commandWith(step("A", "1", "3")), loose},
 		{"of another account", dispatcher.Chained, before, commandWith(step("B", "2", "3")), loose},
-		{"of another token", dispatcher.Chained, before, commandWith(strings.Replace(step("A", "2", "3"), `"w"`, `"x"`, 1)), loose},
+		{"of another token", dispatcher.Chained, before, commandWith(ofToken(step("A", "2", "3"))), loose},
 		{"of another field", dispatcher.Chained, commandWith(strings.Replace(step("A", "1", "2"), `[null,`, `[null,null,`, 2)), commandWith(step("A", "2", "3")), loose},
 		{"without a requirement", dispatcher.Chained, before, commandWith(step("A", "", "3")), loose},
 		{"behind one that sets nothing", dispatcher.Chained, commandWith(step("A", "2", "")), commandWith(step("A", "2", "3")), loose},
@@ -90,6 +105,19 @@ func TestBarrier(t *testing.T) {
 		{"chained by an action", dispatcher.Chained, commandWith(on("B", `,"actions":[["1"]]`, "")), commandWith(on("B", "", `,"actionState":"4"`)), free},
 		{"chained by another's nonce", dispatcher.Chained, signs("B", 1), signs("B", 2), free},
 		{"on another's nonce before", dispatcher.Chained, signs("B", 1), signs("B", 1), loose},
+		{"the nonce of the payer's token", dispatcher.Commuting, nil, commandWith(ofToken(on(key, `,"incrementNonce":true`, nonceIs("0")))), free},
+		{"the nonce of the payer's token, behind one that spends it", dispatcher.Commuting, commandWith(ofToken(on(key, `,"incrementNonce":true`, nonceIs("0")))), commandWith(ofToken(on(key, `,"incrementNonce":true`, nonceIs("1")))), "requires the nonce of " + key + ", which one in flight before it changes"},
+		{"chained by the nonce of the payer's token", dispatcher.Chained, commandWith(ofToken(on(key, `,"incrementNonce":true`, nonceIs("0")))), commandWith(ofToken(on(key, `,"incrementNonce":true`, nonceIs("1")))), free},
+		{"an account paid for", dispatcher.Commuting, commandWith(gives(key, 1), on("B", "", "")), commandWith(gives(key, 1), on("C", "", "")), free},
+		{"an account paid for that is there by then", dispatcher.Commuting, commandWith(gives(key, 1), on("B", "", "")), commandWith(gives(key, 1), on("B", "", "")), paid},
+		{"the same of chained ones", dispatcher.Chained, before, commandWith(gives(key, 1), step("A", "2", "3")), paid},
+		{"the same, and one more", dispatcher.Commuting, commandWith(gives(key, 1), on("B", "", "")), commandWith(gives(key, 1), on("B", "", ""), on("C", "", `,"isNew":null`)), free},
+		{"paid for, and there as it is required to be", dispatcher.Commuting, before, commandWith(gives(key, 1), on("B", "", `,"isNew":false`)), paid},
+		{"paid for, and there as it is proved for", dispatcher.Commuting, before, commandWith(gives(key, 1), on("B", `,"authorizationKind":{"isProved":true}`, "")), paid},
+		{"paid for, and there as it gives", dispatcher.Commuting, before, commandWith(gives(key, 1), ofToken(gives("B", 1))), paid},
+		{"what is given is another's", dispatcher.Commuting, commandWith(on("B", "", "")), commandWith(gives(key, 2), takes("B", 2)), free},
+		{"more is given than taken", dispatcher.Commuting, commandWith(on("B", "", "")), commandWith(gives(key, 3), takes("B", 2)), paid},
+		{"a token is given", dispatcher.Commuting, commandWith(on("B", "", "")), commandWith(ofToken(gives(key, 3)), on("B", "", "")), free},
 		{"the payer, of whom it requires nothing", dispatcher.Commuting, nil, commandWith(on(key, "", "")), free},
 	}
 	for _, tt := range tests {
@@ -121,5 +149,59 @@ func TestBarrier(t *testing.T) {
 		if got, err := dispatcher.Barrier(dispatcher.Chained, key, pair[:1], pair[1]); err == nil || got != "" {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
+	}
+}
+
+// TestBarrierToken has what the standard token (mina-fungible-token 1.1.0, o1js 2.15) makes of its methods
+// be in flight together: account updates without their events, authorizations and what they require of
+// the network. Its admin pays, but for what another pays.
+func TestBarrierToken(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("testdata/token.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &made); err != nil {
+		t.Fatal(err)
+	}
+	const twice = "pays for a new account, which is there behind those in flight before it"
+	for _, tt := range []struct {
+		signed string
+		ahead  []string
+		want   string
+	}{
+		{"mints to Y, who is new", []string{"mints to X, who is new"}, ""},
+		{"mints to X, who is new", []string{"mints to X, who is new"}, twice},
+		{"sends to X, who is new", []string{"mints to X, who is new"}, twice},
+		{"sends to X, who is new", []string{"mints to X, who is new", "mints to Y, who is new"}, twice},
+		{"sends to X, who is new", []string{"sends to X, who is new"}, twice},
+		{"sends to X, who is new", []string{"mints to Y, who is new"}, ""},
+		{"sends to X", []string{"mints to X, who is new"}, ""},
+		{"mints to X", []string{"mints to X, who is new", "sends to X"}, ""},
+		{"sends to X", []string{"sends to X"}, ""},
+		{"burns", []string{"sends to X", "mints to X"}, ""},
+		{"sends to X", []string{"burns"}, ""},
+		{"mints to X, paid by another", []string{"mints to X, paid by another"}, "requires the nonce of ADMIN, which one in flight before it changes"},
+	} {
+		t.Run(tt.signed+" behind "+strings.Join(tt.ahead, " and "), func(t *testing.T) {
+			t.Parallel()
+			var payer, admin string
+			who := "payer"
+			if strings.Contains(tt.signed, "another") {
+				who = "another"
+			}
+			if json.Unmarshal(made[who], &payer) != nil || json.Unmarshal(made["payer"], &admin) != nil {
+				t.Fatal("nobody pays")
+			}
+			var ahead []json.RawMessage
+			for _, name := range tt.ahead {
+				ahead = append(ahead, made[name])
+			}
+			got, err := dispatcher.Barrier(dispatcher.Commuting, payer, ahead, made[tt.signed])
+			if want := strings.Replace(tt.want, "ADMIN", admin, 1); err != nil || got != want {
+				t.Errorf("%q, %v, want %q", got, err, want)
+			}
+		})
 	}
 }

@@ -13,7 +13,7 @@ type Mode int
 
 // The modes. A change of mode is a barrier, as an alone transaction is.
 const (
-	// Alone is the default: in flight by itself. It is for whatever creates accounts or sets
+	// Alone is the default: in flight by itself. It is for whatever creates accounts of contracts or sets
 	// keys or permissions, has preconditions on the payer, or requires a value that its direct
 	// predecessor does not make.
 	Alone Mode = iota

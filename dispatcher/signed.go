@@ -81,7 +81,9 @@ func CheckSigned(signed json.RawMessage, payer string, want Attempt, decodeMemo 
 		if increments != "true" && increments != "false" {
 			return wrong(name+".body.incrementNonce", "is neither true nor false")
 		}
-		if *key == payer && increments == "true" {
+		token := mina
+		_ = json.Unmarshal(body["tokenId"], &token) // where it is none, it is taken for this one
+		if *key == payer && token == mina && increments == "true" {
 			return wrong(name+".body.incrementNonce", "spends a second nonce of the fee payer")
 		}
 	}

@@ -15,6 +15,7 @@ const worker = await createWorker({
   network: { graphql: process.env.MINA_URL ?? 'http://127.0.0.1:8181/graphql' },
   store: process.env.WORKER_STORE ?? '.worker-store',
   proofsEnabled: process.env.PROOFS !== 'off',
+  provers: Number(process.env.PROVERS ?? 1),
   dispatchers: {
     MINT: {
       contracts,

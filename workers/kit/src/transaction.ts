@@ -1,4 +1,4 @@
-import { Mina, type PrivateKey, type PublicKey, Transaction, UInt32, UInt64 } from 'o1js';
+import { Mina, type PrivateKey, type PublicKey, TokenId, Transaction, UInt32, UInt64 } from 'o1js';
 import { dummyProof } from './dummy.js';
 import { asError, codes, Failure, failureOf, NotResignable, Unresolvable } from './errors.js';
 import type { Payer } from './payer.js';
@@ -39,7 +39,8 @@ export function check(type: string, payer: PublicKey, { accountUpdates }: Comman
     throw new Unresolvable(`the dispatcher of ${type} made no account update: call a contract, or return done`);
   }
   for (const { body } of accountUpdates) {
-    if (body.incrementNonce.toBoolean() && body.publicKey.equals(payer).toBoolean()) {
+    const payers = body.publicKey.equals(payer).and(body.tokenId.equals(TokenId.default)); // a token has a nonce of its own
+    if (payers.and(body.incrementNonce).toBoolean()) {
       throw new Unresolvable(
         `the dispatcher of ${type} spends a second nonce of the fee payer: no account update of ${payer.toBase58()} may set incrementNonce`,
       );

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AccountUpdate, Bool, Field, PrivateKey, Transaction, UInt32 } from 'o1js';
+import { AccountUpdate, Bool, Field, Mina, PrivateKey, TokenId, Transaction, UInt32 } from 'o1js';
 import { Unresolvable, type Dispatcher } from '../src/index.js';
+import { check } from '../src/transaction.js';
 import { call, Counter, folder, makeWorld, serve, type World } from './world.js';
 
 const world = await makeWorld();
@@ -323,5 +324,17 @@ test('done finishes without a transaction', async (t) => {
   for (const path of ['/prove/ADD', '/dispatch/ADD']) {
     const { body } = await served.post(path, call(world, 'done', world.attempt()));
     assert.deepEqual(body, { hash: '', done: { already: true }, error: null, data: { seen: 1 } });
+  }
+});
+
+test("the nonce of a payer's token is another than the one that it pays with", async () => {
+  const token = TokenId.derive(world.other);
+  for (const tokenId of [token, TokenId.default]) {
+    const update = AccountUpdate.default(world.payer, tokenId);
+    update.body.incrementNonce = Bool(true);
+    const { transaction } = await Mina.transaction(async () => AccountUpdate.attachToTransaction(update));
+    const checked = () => check('ADD', world.payer, transaction);
+    if (tokenId === token) checked();
+    else assert.throws(checked, Unresolvable);
   }
 });

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { fetchAccount, PrivateKey, PublicKey, TokenId } from 'o1js';
+import { startExample } from './example.js';
 import { landed, type Post } from './sequencer.js';
 import { World } from './world.js';
 
@@ -15,7 +13,6 @@ import { World } from './world.js';
 
 /** Milliseconds; many times what a test takes on an idle machine. */
 const TIMEOUT = 10 * 60_000;
-const EXAMPLE = fileURLToPath(new URL('../../../examples/dist/token/', import.meta.url));
 
 const folder = await mkdtemp(join(tmpdir(), 'token-'));
 const world = new World(folder, false);
@@ -25,20 +22,10 @@ let done = false;
 
 before(async () => {
   await world.startChain(1);
-  const [account] = await world.ledger.accounts();
-  payer = PublicKey.fromBase58(account!.publicKey);
-  const keyFile = join(folder, 'payer.key');
-  await writeFile(keyFile, account!.privateKey, { mode: 0o600 });
-  const env = { ...process.env, PAYER_KEY_FILE: keyFile, MINA_URL: world.ledger.graphql, PROOFS: 'off' };
-  const { stdout } = await promisify(execFile)(process.execPath, [join(EXAMPLE, 'deploy.js')], { env });
-  const [, address] = /^TOKEN=(B62\w+)$/m.exec(stdout)!;
-  token = PublicKey.fromBase58(address!);
-  const { accountId, gate } = await world.startWorker(
-    account!,
-    { TOKEN: address, PAYER_KEY_FILE: keyFile },
-    '../../examples/dist/token/worker.js',
-  );
-  await world.startSequencer([[accountId, gate.url]], { SEQUENCER_WORKER_TYPES: 'MINT,TRANSFER,BURN' });
+  const types = { SEQUENCER_WORKER_TYPES: 'MINT,TRANSFER,BURN' };
+  const deployed = await startExample(world, folder, 'token', {}, types);
+  payer = deployed.payer;
+  token = PublicKey.fromBase58(deployed.said['TOKEN']!);
 });
 
 after(async () => {

@@ -90,7 +90,8 @@ export class World {
   sequencer!: Sequencer;
 
   readonly #folder: string;
-  readonly #proofs: string;
+  /** on or off. */
+  readonly proofs: string;
   readonly #programs: Program[] = [];
   #redis = 0;
   readonly #secret = randomBytes(32).toString('base64url');
@@ -103,7 +104,7 @@ export class World {
   /** Whatever the programs write goes into the folder. A slot is in seconds. */
   constructor(folder: string, proofs: boolean, { slot = SLOT, electors = electorKeys } = {}) {
     this.#folder = folder;
-    this.#proofs = proofs ? 'on' : 'off';
+    this.proofs = proofs ? 'on' : 'off';
     this.#slot = slot;
     this.#electors = electors;
   }
@@ -177,7 +178,7 @@ export class World {
       '--block-time',
       `${this.#slot}s`,
       '--proofs',
-      this.#proofs,
+      this.proofs,
       '--accounts',
       `${accounts}`,
     ];
@@ -203,7 +204,7 @@ export class World {
       VOTING_ELECTORS_FILES: join(this.#folder, 'electors.json'),
       WORKER_TOKEN: this.#token,
       WORKER_STORE: join(this.#folder, 'store'),
-      PROOFS: this.#proofs,
+      PROOFS: this.proofs,
       CRASH_FILE: this.#crashFile,
       ...more,
     };
