@@ -475,8 +475,8 @@ end
 
 -- stands is where a ready queue stands: the index, the member and its score.
 local function stands(q)
-  local typ, seat = string.match(q.ready, '^([^@]*)@(%d+)$')
-  if typ then return 'round:' .. typ, q.since .. ' ' .. q.name, seat end
+  local at = string.find(q.ready, '@', 1, true)
+  if at then return 'round:' .. string.sub(q.ready, 1, at - 1), q.since .. ' ' .. q.name, string.sub(q.ready, at + 1) end
   return 'ready:' .. q.ready, q.name, q.since
 end
 
@@ -534,7 +534,7 @@ local function plans(due)
   for _, at in pairs(due or {}) do
     if at then soonest = math.min(soonest, tonumber(at)) end
   end
-  if soonest == math.huge or tonumber(call('ZRANGE', P .. 'due', 0, 0, 'WITHSCORES')[2]) < soonest then return end
+  if soonest == math.huge or tonumber(call('ZRANGE', P .. 'due', '0', '0', 'WITHSCORES')[2]) < soonest then return end
   call('PUBLISH', P .. 'wake', '@' .. string.format('%d', soonest - now))
 end
 
