@@ -100,7 +100,9 @@ function coded(thrown: unknown, doing: string): TxnError {
  * and those are not about a worker, which has read what there is.
  */
 function notThere(message: string): string | undefined {
-  const account = /getAccount: Could not find (account for public key \w+(?: with the tokenId \w+)?)/.exec(message)?.[1];
+  const account = /getAccount: Could not find (account for public key \w+(?: with the tokenId \w+)?)/.exec(
+    message,
+  )?.[1];
   return account && `the ${account} is not on the chain: deploy it there, or correct the address that the worker has`;
 }
 
