@@ -179,6 +179,8 @@ func lookFailed(t *testing.T, b browser, s *stage) {
 	p.see("zkApp")
 	p.see("12345678901234567890123,") // what was posted stays
 	p.picture("done", "wide-light")
+	p.look(1200, 900, "light") // no name runs into the next one
+	p.until("[...document.querySelectorAll('.pairs dd')].every((dd) => dd.scrollWidth <= dd.clientWidth)")
 	p.click("Transactions")
 	p.see("hay-9998")
 	p.enter("input[name=queue]", "stack-42\r")
@@ -367,6 +369,11 @@ func lookLimited(t *testing.T, b browser, s *stage) {
 	p.logIn(stageAdmin)
 	p.see("Queue shop-doomed is paused since ")
 	p.see("sequencer queue resume shop-doomed")
+	for _, name := range []string{"Failed", "Unresolved"} { // a tab and a tile of one name tell one number
+		state := strings.ToUpper(name)
+		p.until(fmt.Sprintf("((link) => (link?.querySelector('.badge')?.textContent ?? '0') === document.querySelector('#stage-%s .number').textContent)"+
+			"([...document.querySelectorAll('nav[aria-label=Pages] a')].find((a) => a.textContent.startsWith(%s)))", state, quoted(name)))
+	}
 	p.picture("limited", "wide-light")
 	p.accessible("an overview with something to do")
 	p.visit("/transactions/" + uids[0])
