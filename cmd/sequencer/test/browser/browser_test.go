@@ -370,9 +370,9 @@ func lookLimited(t *testing.T, b browser, s *stage) {
 	p.see("Queue shop-doomed is paused since ")
 	p.see("sequencer queue resume shop-doomed")
 	for _, name := range []string{"Failed", "Unresolved"} { // a tab and a tile of one name tell one number
-		state := strings.ToUpper(name)
-		p.until(fmt.Sprintf("((link) => (link?.querySelector('.badge')?.textContent ?? '0') === document.querySelector('#stage-%s .number').textContent)"+
-			"([...document.querySelectorAll('nav[aria-label=Pages] a')].find((a) => a.textContent.startsWith(%s)))", state, quoted(name)))
+		tab := "[...document.querySelectorAll('nav[aria-label=Pages] a')].find((a) => a.textContent.startsWith(" + quoted(name) + "))"
+		tile := "document.querySelector('#stage-" + strings.ToUpper(name) + " .number')"
+		p.until("(" + tab + "?.querySelector('.badge')?.textContent ?? '0') === " + tile + ".textContent")
 	}
 	p.picture("limited", "wide-light")
 	p.accessible("an overview with something to do")
