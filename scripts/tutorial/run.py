@@ -1,8 +1,8 @@
 """Runs docs/tutorial.md: writes its files and runs its commands, as they stand there, in a new folder.
 
-    python3 scripts/tutorial/run.py [--keep]
+    python3 scripts/tutorial/run.py [--keep] [--without-proofs]
 
-What stands before a block says what it is for: "run", "run until WORDS" (in a shell of its own, until it has printed
+What stands below "With proofs" begins again, with no shell open. What stands before a block says what it is for: "run", "run until WORDS" (in a shell of its own, until it has printed
 them), "run expect WORDS" (it prints them), "file PATH", "yours" (said by whoever reads). Ports that somebody has are
 changed, each wherever it stands.
 """
@@ -53,6 +53,7 @@ class Reader:
     """Whoever follows the page: its folder, its shells."""
 
     def __init__(self, folder):
+        self.home = folder  # where shells open
         self.folder = folder  # where commands run: they may change it
         self.log = pathlib.Path(tempfile.mkdtemp(prefix="tutorial-log-"))
         self.env = {**os.environ, "SEQUENCER": str(ROOT)}
@@ -68,6 +69,7 @@ class Reader:
         self.shells = []
 
     def said(self, text):
+        text = text.replace("~/mina-sequencer", str(ROOT))
         for port, other in self.ports.items():
             text = text.replace(f":{port}", f":{other}")
         if 8181 in self.ports:
@@ -94,10 +96,10 @@ class Reader:
 
     def begin(self, command, until):
         """Runs a block in a shell of its own, until it has printed some words."""
-        path = self.log / str(len(self.shells))
+        path = self.log / until.replace(" ", "-")
         with path.open("w") as out:
             shell = subprocess.Popen(
-                ["bash", "-c", self.said(command)], cwd=self.folder, env=self.env, stdout=out, stderr=out,
+                ["bash", "-c", f"set -e\n{self.said(command)}"], cwd=self.home, env=self.env, stdout=out, stderr=out,
                 stdin=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
         self.shells.append((shell, path))
@@ -119,7 +121,7 @@ class Reader:
                     shell.wait()
             if failed:
                 print(f"== {path.name}:\n{path.read_text()[-5000:]}", file=sys.stderr)
-        shutil.rmtree(self.log, ignore_errors=True)
+        self.shells.clear()
 
 
 def main():
@@ -127,22 +129,30 @@ def main():
     all_of_them = list(blocks(text))
     if len(all_of_them) != len(re.findall(r"^<!-- ", text, re.M)) or len(all_of_them) < 10:
         raise SystemExit(f"{len(all_of_them)} blocks were read: a comment does not stand before one")
+    apart = [list(blocks(part)) for part in text.split("\n## With proofs\n")]
+    if len(apart) != 2:
+        raise SystemExit("the part with proofs was not found")
+    if "--without-proofs" in sys.argv[1:]:
+        apart.pop()
     home = tempfile.mkdtemp(prefix="tutorial-")
     reader, failed, begun = Reader(pathlib.Path(home)), True, time.monotonic()
     try:
-        for what, block in all_of_them:
-            kind, _, rest = what.partition(" ")
-            print(f"== {what} ({time.monotonic() - begun:.0f} s)", flush=True)
-            if kind == "file":
-                reader.file(rest, block)
-            elif rest.startswith("until "):
-                reader.begin(block, rest[len("until ") :])
-            elif kind == "run":
-                reader.run(block, rest[len("expect ") :] if rest.startswith("expect ") else "")
+        for part in apart:
+            reader.end(False)
+            for what, block in part:
+                kind, _, rest = what.partition(" ")
+                print(f"== {what} ({time.monotonic() - begun:.0f} s)", flush=True)
+                if kind == "file":
+                    reader.file(rest, block)
+                elif rest.startswith("until "):
+                    reader.begin(block, rest[len("until ") :])
+                elif kind == "run":
+                    reader.run(block, rest[len("expect ") :] if rest.startswith("expect ") else "")
         failed = False
         print(f"the tutorial took {time.monotonic() - begun:.0f} s")
     finally:
         reader.end(failed)
+        shutil.rmtree(reader.log, ignore_errors=True)
         if "--keep" not in sys.argv[1:]:
             shutil.rmtree(home, ignore_errors=True)
 

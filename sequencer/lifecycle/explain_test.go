@@ -139,7 +139,7 @@ func waitingTold() []telling {
 				"no sender is free: 0 bound to other queues, 2 out of use. " +
 				"B62r is RESTED: its worker is down.\nQUEUE_HEAD, then BIND"},
 		{"paused", scene(waits(), head, func(s *Scene) { s.Paused = "maintenance" }),
-			"First in its queue; the queue is paused: maintenance.\nPAUSED, then RESUME"},
+			"First in its queue; the queue is paused: maintenance. 'sequencer queue resume q' ends that.\nPAUSED, then RESUME"},
 		{"callback", scene(waits(), func(s *Scene) { s.Place = Place{First: "u", Holder: "one", Hold: now.Add(minutes(2))} }),
 			"First in its queue; the worker has not yet answered the callback of the one before (one).\n" +
 				"CALLBACK 10:02, then BIND 10:02"},

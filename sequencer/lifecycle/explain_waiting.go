@@ -55,9 +55,10 @@ func (s *Scene) unbound() said {
 	switch {
 	case s.Paused != "":
 		d := said{"The queue is paused: " + short(s.Paused) + ".",
-			Wait{Code: WaitPaused, Until: s.PausedUntil, Detail: short(s.Paused)}, Next{Action: StepResume}}
-		if !s.PausedUntil.IsZero() {
-			d.next = Next{Action: StepBind, At: s.PausedUntil}
+			Wait{Code: WaitPaused, Until: s.PausedUntil, Detail: short(s.Paused)}, Next{Action: StepBind, At: s.PausedUntil}}
+		if s.PausedUntil.IsZero() {
+			d.summary += " 'sequencer queue resume " + s.Txn.Queue + "' ends that."
+			d.next = Next{Action: StepResume}
 		}
 		return d
 	case s.notBefore().After(s.Now):

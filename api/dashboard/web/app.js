@@ -132,19 +132,20 @@ function render() {
 
 function frame() {
   const counts = state.overview?.counts;
-  const bad = counts ? counts.FAILED + counts.UNRESOLVED : 0;
   const path = location.pathname;
   const link = (href, text, current, more) => h('a', { href, 'aria-current': current && 'page' }, text, more);
   const listing = path === '/transactions' && new URLSearchParams(location.search).get('state');
   const troubled = listing === 'FAILED' || listing === 'UNRESOLVED';
+  const ending = (name, text) => link('/transactions?state=' + name, text, listing === name,
+    counts?.[name] > 0 && h('span', { class: 'badge' }, count(counts[name])));
   show(header,
     h('a', { href: '/', class: 'brand' }, h('img', { src: icon, alt: '', width: 24, height: 24 }), 'Sequencer'),
     session.scope !== null && h('nav', { 'aria-label': 'Pages' },
       !limited() && link('/', 'Overview', path === '/'),
       link('/queues', 'Queues', path.startsWith('/queues')),
       link('/transactions', 'Transactions', path.startsWith('/transactions') && !troubled),
-      link('/transactions?state=' + (counts?.FAILED || !counts?.UNRESOLVED ? 'FAILED' : 'UNRESOLVED'), 'Failed', troubled,
-        bad > 0 && h('span', { class: 'badge', title: 'failed or unresolved' }, count(bad))),
+      ending('FAILED', 'Failed'),
+      (counts?.UNRESOLVED > 0 || listing === 'UNRESOLVED') && ending('UNRESOLVED', 'Unresolved'),
       !limited() && link('/senders', 'Senders', path.startsWith('/senders')),
       !limited() && link('/fees', 'Fees', path === '/fees'),
       !limited() && link('/webhooks', 'Webhooks', path.startsWith('/webhooks'))),

@@ -90,9 +90,20 @@ function coded(thrown: unknown, doing: string): TxnError {
   const message = firstParagraph(withoutURLs(error.message)) || error.name;
   return {
     code,
-    message: deliberate ? message : `${doing}: ${message}`,
+    message: deliberate ? message : `${doing}: ${notThere(error.message) ?? message}`,
     exception: deliberate ? null : (error.stack ?? error.message),
   };
+}
+
+/**
+ * Which account is not on the chain, and what to do. o1js lists guesses before it names the account,
+ * and those are not about a worker, which has read what there is.
+ */
+function notThere(message: string): string | undefined {
+  const account = /getAccount: Could not find (account for public key \w+(?: with the tokenId \w+)?)/.exec(
+    message,
+  )?.[1];
+  return account && `the ${account} is not on the chain: deploy it there, or correct the address that the worker has`;
 }
 
 /** o1js's messages go on for pages; their first paragraph says what is wrong. */

@@ -290,7 +290,7 @@ test('what a dispatcher throws or leaves out ends as the protocol says', async (
         await new Counter(key).add(Field(1));
       },
       '20202',
-      /can't find this zkapp account/,
+      /the account for public key B62\w+ is not on the chain: deploy it/,
     ],
     ['nothing', async () => {}, '500', /made no account update/],
     [

@@ -33,7 +33,7 @@ const stages: [string, Dispatcher, RegExp, values?: object][] = [
       dispatch: () =>
         (fails('an account') ? new Counter(PrivateKey.random().toPublicKey()) : world.counter).add(Field(1)),
     },
-    /can't find this zkapp account/,
+    /the account for public key B62\w+ is not on the chain: deploy it/,
   ],
   [
     "the contract's method",

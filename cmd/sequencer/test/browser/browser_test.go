@@ -183,6 +183,8 @@ func lookFailed(t *testing.T, b browser, s *stage) {
 		.filter((text) => /^(Waited|Built, proved and signed|In a pool, until its block) .* median \d/.test(text)).length === 3`)
 	p.see("Median: of the last 20 of type CLAIM that became Done.")
 	p.picture("done", "wide-light")
+	p.look(1200, 900, "light") // no name runs into the next one
+	p.until("[...document.querySelectorAll('.pairs dd')].every((dd) => dd.scrollWidth <= dd.clientWidth)")
 	p.click("Transactions")
 	p.see("hay-9998")
 	p.enter("input[name=queue]", "stack-42\r")
@@ -371,6 +373,11 @@ func lookLimited(t *testing.T, b browser, s *stage) {
 	p.logIn(stageAdmin)
 	p.see("Queue shop-doomed is paused since ")
 	p.see("sequencer queue resume shop-doomed")
+	for _, name := range []string{"Failed", "Unresolved"} { // a tab and a tile of one name tell one number
+		tab := "[...document.querySelectorAll('nav[aria-label=Pages] a')].find((a) => a.textContent.startsWith(" + quoted(name) + "))"
+		tile := "document.querySelector('#stage-" + strings.ToUpper(name) + " .number')"
+		p.until("(" + tab + "?.querySelector('.badge')?.textContent ?? '0') === " + tile + ".textContent")
+	}
 	p.picture("limited", "wide-light")
 	p.accessible("an overview with something to do")
 	p.visit("/transactions/" + uids[0])
