@@ -117,14 +117,15 @@ export class Maker implements Proves {
   /** Asks the signer, if there is one, whether it would sign, before a proof is made in vain. Throws Busy, Failure. */
   async mayBegin(body: CallBody): Promise<void> {
     this.checkSender(body);
-    await this.signer?.ask(body, this.context(body, body.attempt).log);
+    const { signer } = this;
+    if (signer) await this.asking(body, () => signer.ask(body));
   }
 
   /** Has the signer sign what was proved; `patient`: it may be away for a while. Throws Busy, Failure. */
   async finish(body: CallBody, { proved, ...made }: TxnResult, patient: boolean): Promise<TxnResult> {
     const { log } = this.context(body, body.attempt);
     const lap = stopwatch();
-    const signed = await this.signer!.sign(body, proved!, log, patient);
+    const signed = await this.asking(body, () => this.signer!.sign(body, proved!, log, patient));
     const hash = await hashOf(signed);
     log.info({ hash, signMs: lap() }, 'signed by the signer');
     return { ...made, hash, signed };
@@ -224,6 +225,16 @@ export class Maker implements Proves {
       }),
     );
     return { tx, said };
+  }
+
+  /** Logs why a signer puts a call off, for who is answered is not told. */
+  private async asking<T>(body: CallBody, ask: () => Promise<T>): Promise<T> {
+    try {
+      return await ask();
+    } catch (thrown) {
+      if (thrown instanceof Busy) this.context(body, body.attempt).log.warn({}, thrown.message);
+      throw thrown;
+    }
   }
 
   private checkSender({ sender }: CallBody): void {

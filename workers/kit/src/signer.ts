@@ -57,7 +57,7 @@ export class Signer {
    * The command, signed; without one nothing, where the signer would sign. Throws Busy where it is away or
    * its day is full, Unresolvable for what its policy never allows of this command, and Failure.
    */
-  async ask({ txData, sender, attempt }: CallBody, log: Log, proved?: string): Promise<string | undefined> {
+  async ask({ txData, sender, attempt }: CallBody, proved?: string): Promise<string | undefined> {
     const { uid, type } = txData;
     // It has no use for the payload.
     const body = JSON.stringify({ txData: { uid, type }, sender, attempt, proved });
@@ -66,12 +66,7 @@ export class Signer {
       throw new Failure(codes.notSent, `the signer at ${this.name} takes no such call: ${answer.message}`);
     if (status !== 200)
       throw unavailable(`the signer at ${this.name} turns this worker away: ${status} ${answer.message}`);
-    if (answer.error) {
-      const refusal = refusalOf(answer.error);
-      // What is put off is answered without words.
-      if (refusal instanceof Busy) log.warn({ until: answer.error.until }, refusal.message);
-      throw refusal;
-    }
+    if (answer.error) throw refusalOf(answer.error);
     if (proved === undefined) return undefined;
     if (!isSame(proved, answer.signed, this.option.accountId))
       throw unavailable(`the signer at ${this.name} has answered another command than it was asked to sign`);
@@ -83,7 +78,7 @@ export class Signer {
     const end = Date.now() + (patient ? patience : 0);
     for (let rest = shortestRest; ; rest = Math.min(rest * 2, longestRest)) {
       try {
-        return (await this.ask(body, log, proved))!;
+        return (await this.ask(body, proved))!;
       } catch (thrown) {
         if (!(thrown instanceof Away) || Date.now() >= end || this.closing.signal.aborted) throw thrown;
         if (rest === shortestRest) log.warn({}, `${thrown.message}: what is proved is kept, and it is asked again`);
