@@ -39,7 +39,8 @@ type simulators struct {
 // nobody can tell, and it is proved as ever. It asks once, for 30 s at most, and waits for no worker that is busy.
 //
 // What fails the payer, and not what it pays for, is left to those who look at senders.
-func (s *Sequencer) tryOut(ctx context.Context, t *lifecycle.Transaction, w dispatcher.Worker, call dispatcher.Call) error {
+func (s *Sequencer) tryOut(ctx context.Context, t *lifecycle.Transaction, w dispatcher.Worker,
+	call dispatcher.Call) error {
 	d, _ := s.Types.Lookup(t.Type)
 	worker, able := d.(dispatcher.Simulator)
 	if !able || s.Health == nil || !slices.Contains(s.SimulateFirst, t.Type) {
@@ -47,7 +48,8 @@ func (s *Sequencer) tryOut(ctx context.Context, t *lifecycle.Transaction, w disp
 	}
 	if left := 1; !s.simulates(ctx, w, t.Type, &left) {
 		if s.trying.silent(w) {
-			s.Log.Warn("its worker does not say that it simulates: what it makes is proved at once", about(t, "worker", w.URL)...)
+			s.Log.Warn("its worker does not say that it simulates: what it makes is proved at once",
+				about(t, "worker", w.URL)...)
 		}
 		return nil
 	}

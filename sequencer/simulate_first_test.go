@@ -21,22 +21,21 @@ func TestSimulateFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		types    []string
 		says     []string // one for each time that it is asked, the last again and again; nil: it does not simulate
-		busy     bool     // with another's proof
 		state    lifecycle.State
 		code     string
 		attempts int
 		proofs   int
 		asked    int
 	}{
-		"nothing wrong":           {[]string{"MINT"}, []string{""}, false, lifecycle.Done, "", 1, 1, 1},
-		"for good":                {[]string{"MINT"}, []string{forGood}, false, lifecycle.Unresolved, forGood, 1, 0, 1},
-		"mended by a later state": {[]string{"MINT"}, []string{mendable, mendable, ""}, false, lifecycle.Done, "", 3, 1, 3},
-		"never mended":            {[]string{"MINT"}, []string{mendable}, false, lifecycle.Failed, mendable, 4, 0, 4},
-		"a name nobody knows":     {[]string{"MINT"}, []string{"Some_new_word"}, false, lifecycle.Failed, "Some_new_word", 4, 0, 4},
-		"its worker, for good":    {[]string{"MINT"}, []string{"-500"}, false, lifecycle.Unresolved, "500", 1, 0, 1},
-		"its worker, for now":     {[]string{"MINT"}, []string{"-20201", ""}, false, lifecycle.Done, "", 2, 1, 2},
-		"of another type":         {[]string{"BURN"}, []string{forGood}, false, lifecycle.Done, "", 1, 1, 0},
-		"no simulator":            {[]string{"MINT"}, nil, false, lifecycle.Done, "", 1, 1, 0},
+		"nothing wrong":           {[]string{"MINT"}, []string{""}, lifecycle.Done, "", 1, 1, 1},
+		"for good":                {[]string{"MINT"}, []string{forGood}, lifecycle.Unresolved, forGood, 1, 0, 1},
+		"mended by a later state": {[]string{"MINT"}, []string{mendable, mendable, ""}, lifecycle.Done, "", 3, 1, 3},
+		"never mended":            {[]string{"MINT"}, []string{mendable}, lifecycle.Failed, mendable, 4, 0, 4},
+		"a name nobody knows":     {[]string{"MINT"}, []string{"A_new_word"}, lifecycle.Failed, "A_new_word", 4, 0, 4},
+		"its worker, for good":    {[]string{"MINT"}, []string{"-500"}, lifecycle.Unresolved, "500", 1, 0, 1},
+		"its worker, for now":     {[]string{"MINT"}, []string{"-20201", ""}, lifecycle.Done, "", 2, 1, 2},
+		"of another type":         {[]string{"BURN"}, []string{forGood}, lifecycle.Done, "", 1, 1, 0},
+		"no simulator":            {[]string{"MINT"}, nil, lifecycle.Done, "", 1, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -57,8 +56,9 @@ func TestSimulateFirst(t *testing.T) {
 				w.Start()
 				w.Post("q", "a")
 				got := w.Await("a", c.state, 10*time.Hour)
-				if len(got.Attempts) != c.attempts || worker.Calls()[devworker.Prove] != c.proofs || worker.Calls()[devworker.Simulate] != c.asked {
-					t.Errorf("%d attempts, calls %v", len(got.Attempts), worker.Calls())
+				calls := worker.Calls()
+				if len(got.Attempts) != c.attempts || calls[devworker.Prove] != c.proofs || calls[devworker.Simulate] != c.asked {
+					t.Errorf("%d attempts, calls %v", len(got.Attempts), calls)
 				}
 				if c.code != "" && (got.Error == nil || got.Error.Code != c.code ||
 					!strings.HasPrefix(got.Error.Message, "simulated before it was proved, it fails: account update 1 of 1: ")) {
@@ -97,7 +97,8 @@ func TestSimulateFirstOnce(t *testing.T) {
 			switch {
 			case call.Kind == devworker.Simulate && call.UID == "busy":
 				return &devworker.Fault{Kind: devworker.Busy}
-			case call.Kind == devworker.Simulate && call.UID == "cut", call.Kind == devworker.Prove && call.UID == "lost" && first:
+			case call.Kind == devworker.Simulate && call.UID == "cut",
+				call.Kind == devworker.Prove && call.UID == "lost" && first:
 				return &devworker.Fault{Kind: devworker.Cut}
 			}
 			return nil
@@ -124,7 +125,9 @@ func TestSimulateFirstOnce(t *testing.T) {
 func TestSimulateFirstBehind(t *testing.T) {
 	harness.Trains(t, 3, devnet.Config{FillRate: 1}, func(w *harness.World) {
 		w.SimulateFirst = []string{"MINT"}
-		_, worker := w.Worker(1, devworker.Options{ProveTime: 20 * time.Second, Simulate: func(devworker.Call) string { return "" }})
+		_, worker := w.Worker(1, devworker.Options{
+			ProveTime: 20 * time.Second, Simulate: func(devworker.Call) string { return "" },
+		})
 		w.Start()
 		w.PostAll("q", 3)
 		w.Await("q-02", lifecycle.Done, 10*time.Hour)
@@ -144,10 +147,12 @@ func TestSimulateFirstCost(t *testing.T) {
 				policy := harness.Policy()
 				policy.SettleDepth, policy.Finality = 15, 15
 				paid := uint64(0)
-				w := harness.NewWith(t, devnet.Config{SlotTime: 90 * time.Second, FillRate: 0.75, Seed: 7, FailWhen: func(c devnet.Command) []string {
+				fails := func(c devnet.Command) []string {
 					paid += c.Fee
 					return []string{code}
-				}}, policy)
+				}
+				w := harness.NewWith(t,
+					devnet.Config{SlotTime: 90 * time.Second, FillRate: 0.75, Seed: 7, FailWhen: fails}, policy)
 				if first {
 					w.SimulateFirst = []string{"MINT"}
 				}

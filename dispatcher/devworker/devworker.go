@@ -357,7 +357,8 @@ func (w *Worker) simulate(rq *request) answer {
 		if own, is := strings.CutPrefix(code, "-"); is {
 			code, index = own, nil
 		}
-		out["ok"], out["failure"] = false, map[string]any{"index": index, "code": code, "message": "account update 1 of 1: " + code}
+		out["ok"] = false
+		out["failure"] = map[string]any{"index": index, "code": code, "message": "account update 1 of 1: " + code}
 	}
 	return answer{body: out}
 }
