@@ -46,6 +46,19 @@ type SimulatedFailure struct {
 	Message string
 }
 
+// Refusal is f as its worker's refusal to prove it would be told. permanent: no later state mends what Mina
+// says of an account update; what did not come to any is as the worker says.
+func (f *SimulatedFailure) Refusal(permanent bool) *WorkerError {
+	e := &WorkerError{Code: f.Code, Message: "simulated before it was proved, it fails: " + f.Message, NothingSent: true}
+	switch {
+	case f.Index < 0:
+		e.Kind = kindOf(f.Code)
+	case permanent:
+		e.Kind = Unresolvable
+	}
+	return e.clipped()
+}
+
 // A Touched is an account that a transaction reads or changes.
 type Touched struct {
 	PublicKey, TokenID string // in base58

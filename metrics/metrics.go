@@ -73,7 +73,8 @@ func New(o Options) *Metrics {
 		"Transactions that this process saw in a block, by whether the one before them of their queue was in the same "+
 			"(beside: yes or no). All of them by those with no is how many of a queue share a block.", "type", "beside")
 	m.calls = m.histogram("worker_call_seconds",
-		"Calls of workers: prove, resign, dispatch (legacy) and report (callbacks); and submit, of ledgers. "+
+		"Calls of workers: prove, resign, dispatch (legacy), simulate (before a proof) and report (callbacks); and submit, "+
+			"of ledgers. "+
 			"Outcome is ok or failed.", long, "type", "call", "outcome")
 	m.retries = m.counter("retries_total", "Retries begun.", "type")
 	m.errors = m.counter("errors_total",

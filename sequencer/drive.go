@@ -39,6 +39,7 @@ type owner struct {
 	drive  *lifecycle.Drive
 	worker dispatcher.Worker
 	ahead  *ahead             // what the latest attempt is built upon
+	tried  time.Time          // when the attempt was planned that was tried out
 	stop   context.CancelFunc // of the effect under way
 	timer  *time.Timer
 	// tries are those in a row in which the store did not do its part. What is read ends none

@@ -122,10 +122,22 @@ func (o *owner) begin(ctx context.Context, v *lifecycle.View, e lifecycle.Effect
 	}
 	call, cancel := context.WithTimeout(ctx, o.s.Policy.DispatchTimeout)
 	o.stop = cancel
+	first := o.triesOut(e, a)
 	o.s.work.Go(func(context.Context) {
 		defer cancel()
-		o.leave(word{call: e, txn: t, result: o.s.perform(call, t, worker, e, bytes, a)})
+		o.leave(word{call: e, txn: t, result: o.s.perform(call, t, worker, e, bytes, a, first)})
 	})
+}
+
+// triesOut reports whether what is to be proved is tried out before: once, and only on the accounts as they
+// are. Of what its worker may have begun with it is asked for the proof alone.
+func (o *owner) triesOut(e lifecycle.Effect, on *ahead) bool {
+	at := o.drive.Txn().Attempt(e.Number)
+	if e.Kind != lifecycle.Prove || on != nil || o.tried.Equal(at.StartedAt) {
+		return false
+	}
+	o.tried = at.StartedAt
+	return true
 }
 
 // stopped reports whether this process has ended a call itself: that it was not answered then says
@@ -140,7 +152,7 @@ func unanswered(err error) bool {
 
 // perform does an effect that asks a worker or the nodes.
 func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
-	bytes []byte, on *ahead) lifecycle.Result {
+	bytes []byte, on *ahead, first bool) lifecycle.Result {
 	switch e.Kind {
 	case lifecycle.AskHealth:
 		return s.greet(ctx, t.Sender, worker)
@@ -156,7 +168,7 @@ func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worke
 	case lifecycle.Submit:
 		return s.submit(ctx, t, e)
 	}
-	return s.ask(ctx, t, worker, e, bytes, on)
+	return s.ask(ctx, t, worker, e, bytes, on, first)
 }
 
 // retries asks how often a worker would have its transaction tried, for as long as any call of it
@@ -289,9 +301,9 @@ func whose(e *mina.Error, signed []byte) blame {
 	return ofSender
 }
 
-// ask has a worker make an attempt.
+// ask has a worker make an attempt; first: it is tried out before, see tryOut.
 func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
-	signed []byte, on *ahead) lifecycle.Result {
+	signed []byte, on *ahead, first bool) lifecycle.Result {
 	a := t.Attempt(e.Number)
 	d, _ := s.Types.Lookup(t.Type)
 	answer := lifecycle.Answer{Call: e, Sender: a.Sender, Nonce: a.Nonce}
@@ -313,10 +325,17 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 		call.Ahead, call.Attempt.Base = on.list, on.base
 	}
 	var r dispatcher.Result
+	refused := false // before it was proved
 	calling, called := s.traced(ctx, t, string(e.Kind), a.Number)
 	switch e.Kind {
 	case lifecycle.Prove:
-		r, err = d.Prove(calling, worker, call)
+		if first {
+			err = s.tryOut(calling, t, worker, call)
+		}
+		if refused = err != nil; !refused {
+			began = time.Now()
+			r, err = d.Prove(calling, worker, call)
+		}
 	case lifecycle.Resign:
 		r, err = d.Resign(calling, worker, call, signed)
 	default:
@@ -326,7 +345,7 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 	if stopped(ctx) && unanswered(err) && e.Kind != lifecycle.Dispatch {
 		return nil
 	}
-	if !errors.Is(err, dispatcher.ErrLegacy) {
+	if !refused && !errors.Is(err, dispatcher.ErrLegacy) {
 		s.timed(t.Type, string(e.Kind), began, err)
 	}
 	if err == nil && r.Signed != nil && e.Kind != lifecycle.Dispatch {

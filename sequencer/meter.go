@@ -58,8 +58,8 @@ type Post struct {
 	Took           time.Duration
 }
 
-// A WorkerCall is a call of a worker: "prove", "resign", "dispatch" or "report"; or
-// "submit", of a ledger.
+// A WorkerCall is a call of a worker: "prove", "resign", "dispatch", "simulate" or
+// "report"; or "submit", of a ledger.
 type WorkerCall struct {
 	Type, Call string
 	Took       time.Duration

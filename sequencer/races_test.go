@@ -12,7 +12,6 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 )
@@ -109,7 +108,7 @@ func TestRaces(t *testing.T) {
 					}
 				}
 				if c.want > 0 && (races[0].Queues != [2]string{"q1", "q2"} || races[0].What != "state 0" ||
-					races[0].Account.Key != c.on("") || !slices.Equal(told, []string{string(queues.OfQueue) + " q1", string(queues.OfQueue) + " q2"})) {
+					races[0].Account.Key != c.on("") || !slices.Equal(told, []string{"q q1", "q q2"})) {
 					t.Errorf("%+v, events %q", races[0], told)
 				}
 				w.Await("a", lifecycle.Done, 10*time.Hour)

@@ -49,6 +49,8 @@ type Options struct {
 	Reaches func(w dispatcher.Worker) bool
 	// Health asks a worker whom it signs for; nil asks nobody.
 	Health func(ctx context.Context, w dispatcher.Worker) (dispatcher.Health, error)
+	// SimulateFirst are the types that are simulated before they are proved, where their worker simulates.
+	SimulateFirst []string
 	// Observe is told every change of a record once it is stored, and every effect before
 	// it is begun, with the record as it stands; nil tells nobody. It is called
 	// concurrently.

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"mina-sequencer/dispatcher"
+	"mina-sequencer/mina"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 )
@@ -28,6 +30,56 @@ const (
 type simulators struct {
 	mu    sync.Mutex
 	known map[dispatcher.Worker]said
+	// missed are those of which the log says that they do not.
+	missed map[dispatcher.Worker]bool
+}
+
+// tryOut has a worker simulate what it is to prove, if its type is one of SimulateFirst, and returns its
+// refusal: an error of package dispatcher, as that of a worker's that does not prove. Nil: it may succeed, or
+// nobody can tell, and it is proved as ever. It asks once, for 30 s at most, and waits for no worker that is busy.
+//
+// What fails the payer, and not what it pays for, is left to those who look at senders.
+func (s *Sequencer) tryOut(ctx context.Context, t *lifecycle.Transaction, w dispatcher.Worker,
+	call dispatcher.Call) error {
+	d, _ := s.Types.Lookup(t.Type)
+	worker, able := d.(dispatcher.Simulator)
+	if !able || s.Health == nil || !slices.Contains(s.SimulateFirst, t.Type) {
+		return nil
+	}
+	if left := 1; !s.simulates(ctx, w, t.Type, &left) {
+		if s.trying.silent(w) {
+			s.Log.Warn("its worker does not say that it simulates: what it makes is proved at once",
+				about(t, "worker", w.URL)...)
+		}
+		return nil
+	}
+	began := time.Now()
+	result, err := worker.Simulate(ctx, w, call)
+	s.timed(t.Type, "simulate", began, err)
+	switch f := result.Failure; {
+	case err != nil:
+		s.Log.Info("it was not simulated before it is proved", about(t, "err", err)...)
+		return nil
+	case f == nil, f.Index == 0:
+		return nil
+	default:
+		class, _ := mina.ClassifyFailures([]mina.Failure{{Index: f.Index, Reasons: []string{f.Code}}})
+		return f.Refusal(class == mina.Permanent)
+	}
+}
+
+// silent notes that a worker does not simulate, and reports whether that is news.
+func (k *simulators) silent(w dispatcher.Worker) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.missed[w] {
+		return false
+	}
+	if k.missed == nil {
+		k.missed = map[dispatcher.Worker]bool{}
+	}
+	k.missed[w] = true
+	return true
 }
 
 type said struct {

@@ -20,6 +20,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,6 +36,7 @@ const (
 	OnFailure  = "on-failure"
 	MaxRetries = "max-retries"
 	Health     = "health"
+	Simulate   = "simulate"
 )
 
 // Options describe a worker. Only Account has to be given, and Send to a
@@ -66,7 +68,11 @@ type Options struct {
 	// Updates is how many account updates a transaction has, at least; nil: one.
 	Updates func(uid string) int
 
-	ProveTime, SignTime time.Duration
+	// Simulate says why a transaction would fail: Mina's name of it, of the first account update, or, with a
+	// "-" before, a worker's code; "" where it would not. nil: the worker does not simulate.
+	Simulate func(Call) string
+
+	ProveTime, SignTime, SimulateTime time.Duration
 
 	Token      string     // the Bearer token that callers must have, if set
 	Types      []string   // that it makes; nil: all
@@ -138,6 +144,9 @@ func New(o Options) *Worker {
 		}
 		return answer{body: *w.o.MaxRetries}
 	}))
+	if o.Simulate != nil {
+		w.mux.HandleFunc("POST /"+Simulate+"/{type}", w.handle(Simulate, w.simulate))
+	}
 	w.mux.HandleFunc("GET /"+Health, w.handle(Health, w.health))
 	w.mux.HandleFunc("POST /control/fault", w.controlFault)
 	w.mux.HandleFunc("POST /control/release", func(http.ResponseWriter, *http.Request) { w.Release() })
@@ -331,6 +340,29 @@ func (a answer) write(rw http.ResponseWriter) {
 	}
 }
 
+// simulate is busy where it proves something and has a capacity.
+func (w *Worker) simulate(rq *request) answer {
+	w.mu.Lock()
+	busy := w.o.Capacity > 0 && w.busy >= w.o.Capacity
+	w.mu.Unlock()
+	if busy {
+		return answer{status: http.StatusServiceUnavailable, after: 5}
+	}
+	if !pause(rq.life.ctx, w.o.SimulateTime) {
+		return answer{}
+	}
+	out := map[string]any{"ok": true, "failure": nil, "weight": 2, "touched": []any{}, "seconds": w.o.ProveTime.Seconds()}
+	if code := w.o.Simulate(rq.Call); code != "" {
+		index := any(1)
+		if own, is := strings.CutPrefix(code, "-"); is {
+			code, index = own, nil
+		}
+		out["ok"] = false
+		out["failure"] = map[string]any{"index": index, "code": code, "message": "account update 1 of 1: " + code}
+	}
+	return answer{body: out}
+}
+
 // hear takes a callback.
 func (w *Worker) hear(rq *request) answer {
 	w.mu.Lock()
@@ -349,6 +381,9 @@ func (w *Worker) health(*request) answer {
 		capabilities = []string{Dispatch}
 	case w.o.NoResign:
 		capabilities = []string{Prove}
+	}
+	if w.o.Simulate != nil {
+		capabilities = append(capabilities, Simulate)
 	}
 	if !w.o.Legacy && !w.o.NoAhead {
 		capabilities = append(capabilities, "ahead")

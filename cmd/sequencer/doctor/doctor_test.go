@@ -301,6 +301,16 @@ func TestDoctor(t *testing.T) {
 				return "", errors.New("it is not asked to send")
 			}
 		}, nil, []string{"warning WORKER_LEGACY"}},
+		{"a worker that does not simulate what is to be", func(c *clinic) {
+			c.env["SEQUENCER_SIMULATE"] = "SEND_CLAIM_VOTE"
+		}, nil, []string{"warning WORKER_SIMULATES"}},
+		{"a worker that simulates", func(c *clinic) {
+			c.env["SEQUENCER_SIMULATE"] = "SEND_CLAIM_VOTE"
+			c.worker.Simulate = func(devworker.Call) string { return "" }
+		}, nil, nil},
+		{"a worker that makes other types", func(c *clinic) {
+			c.worker.Types, c.env["SEQUENCER_SIMULATE"] = []string{"SEND_CLAIM_VOTE"}, "RECEIVE_VOTES_BATCH"
+		}, nil, nil},
 		{"a worker that says nothing", nil, func(c *clinic) { c.env["SEQUENCER_SENDERS"] = devnet.Key(1) + "=" + c.serve(http.NotFoundHandler()) }, []string{"warning WORKER_SILENT"}},
 		{"a worker that is ill", nil, func(c *clinic) {
 			c.env["SEQUENCER_SENDERS"] = devnet.Key(1) + "=" + c.serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }))

@@ -118,6 +118,13 @@ func (d *doctor) worker(ctx context.Context, workers *dispatcher.Client, s setti
 	default:
 		d.ok("WORKER", s.AccountID, s.WorkerURL+" holds its key, proves and signs"+terminal.Prefixed(", o1js ", health.O1js))
 	}
+	if names := slices.DeleteFunc(slices.Clone([]string(d.cfg.Types.Simulate)), func(typ string) bool {
+		return health.Simulates() || !health.Makes(typ)
+	}); len(names) > 0 {
+		d.warn("WORKER_SIMULATES", s.AccountID, fmt.Sprintf("%s does not say that it simulates, so %s, which SEQUENCER_SIMULATE "+
+			"names, is proved there at once", s.WorkerURL, strings.Join(names, ", ")),
+			"have it serve POST /simulate and say so in capabilities, or take them out of SEQUENCER_SIMULATE")
+	}
 	version := "v" + health.O1js
 	if chain.Era == mina.Mesa && semver.IsValid(version) && semver.Compare(version, safeO1js) < 0 {
 		d.warn("WORKER_O1JS", s.AccountID,

@@ -116,7 +116,7 @@ func New(p Options) (*Service, error) {
 		Depth: max(cfg.Depth.Confirmations, cfg.Depth.Settle, cfg.Depth.Finality),
 	})
 	s.sequencer = sequencer.New(sequencer.Options{
-		Store: store, Senders: s.senders, Chain: s.chain, Types: types, Ledgers: ledgers, Dispatch: []string(cfg.Types.Types), Local: children.Ready,
+		Store: store, Senders: s.senders, Chain: s.chain, Types: types, Ledgers: ledgers, Dispatch: []string(cfg.Types.Types), SimulateFirst: cfg.Types.Simulate, Local: children.Ready,
 		Health: workers.Health, Reaches: workers.Reaches, Namespace: cfg.Redis.Namespace, Policy: cfg.Policy(), Meter: s.history.Sequencer(figures.Sequencer()), Tracer: followed.Sequencer(), Log: log,
 	})
 	s.senders.SetHost(senders.Host{

@@ -70,6 +70,7 @@ SEQUENCER_STATE_DIR=
 SEQUENCER_TYPES=
 SEQUENCER_WORKER_TYPES=
 SEQUENCER_OVERLAP=
+SEQUENCER_SIMULATE=
 SEQUENCER_WIDTH=1
 SEQUENCER_CYCLE_INTERVAL=5s
 SEQUENCER_INCLUSION_INTERVAL=10s
@@ -203,6 +204,7 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_STATE_DIR":          {"here", "./there"},
 		"SEQUENCER_TYPES":              {"send_claim_vote", "NO_SUCH", "SEND_CLAIM_VOTE,SEND_CLAIM_VOTE"},
 		"SEQUENCER_WORKER_TYPES":       {"my-type", "A,A", "SEND_CLAIM_VOTE", strings.Repeat("A", 65)},
+		"SEQUENCER_SIMULATE":           {"my-type", "NO_SUCH", "SEND_CLAIM_VOTE,SEND_CLAIM_VOTE"},
 		"SEQUENCER_OVERLAP":            {"SEND_CLAIM_VOTE", "SEND_CLAIM_VOTE=width", "NO_SUCH=chained", "SEND_CLAIM_VOTE=alone,SEND_CLAIM_VOTE=alone"},
 		"SEQUENCER_WIDTH":              append(counts, "0", "25"),
 		"SEQUENCER_CYCLE_INTERVAL":     append(durations, "0s"),

@@ -14,6 +14,7 @@ type typesConfig struct {
 	Types       nameList     `env:"SEQUENCER_TYPES" shown:"all known" wants:"known type names, comma-separated" means:"Types that this process dispatches"`
 	WorkerTypes nameList     `env:"SEQUENCER_WORKER_TYPES" wants:"names of 1 to 64 of A-Z 0-9 _, comma-separated" means:"Further types, done wholly by their worker; their data is any JSON object"`
 	Overlap     overlapModes `env:"SEQUENCER_OVERLAP" wants:"TYPE=chained, TYPE=commuting or TYPE=alone for known types, comma-separated" means:"How several transactions of a type go together in flight, over what the type says itself; see below"`
+	Simulate    nameList     `env:"SEQUENCER_SIMULATE" wants:"known type names, comma-separated" means:"Types that are simulated before they are proved, where their worker simulates: what Mina would refuse costs no proof and no fee; see below"`
 	Width       int          `env:"SEQUENCER_WIDTH,default=1" min:"1" max:"24" wants:"a number from 1 to 24" means:"How many transactions of one queue may be pending at once, where nobody has set another width for it"`
 }
 
@@ -29,6 +30,7 @@ func (c typesConfig) check(r *report, ledgers ledgersConfig) {
 	known := slices.Concat(r.need.Types, c.WorkerTypes)
 	for variable, names := range map[string][]string{
 		"SEQUENCER_TYPES": c.Types, "SEQUENCER_OVERLAP": slices.Sorted(maps.Keys(c.Overlap)),
+		"SEQUENCER_SIMULATE": c.Simulate,
 	} {
 		for _, name := range names {
 			if !slices.Contains(known, name) {

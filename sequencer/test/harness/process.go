@@ -113,7 +113,8 @@ func (w *World) Process(l Links) *Process {
 		Chain: mina.NewTracker(
 			mina.TrackerOptions{Nodes: nodes, Archive: archive, Depth: max(w.Policy.SettleDepth, w.Policy.Finality)},
 		),
-		Health: client.Health, Reaches: client.Reaches, Local: func() []string { return slices.Sorted(maps.Keys(l.Local)) },
+		Health: client.Health, Reaches: client.Reaches, SimulateFirst: w.SimulateFirst,
+		Local: func() []string { return slices.Sorted(maps.Keys(l.Local)) },
 	})
 	p.Pool.SetHost(senders.Host{Process: p.Process()})
 	return p

@@ -49,9 +49,11 @@ type World struct {
 	Ctx      context.Context
 	Archive  bool // processes have one to ask
 	Overlap  map[string]dispatcher.Mode
-	Again    int // the depth at which MINT is tried again, 0 for SETTLE_DEPTH
-	Observe  func(before, after *lifecycle.Transaction, s *lifecycle.Step)
-	Meter    sequencer.Meter
+	// SimulateFirst are the types that are simulated before they are proved.
+	SimulateFirst []string
+	Again         int // the depth at which MINT is tried again, 0 for SETTLE_DEPTH
+	Observe       func(before, after *lifecycle.Transaction, s *lifecycle.Step)
+	Meter         sequencer.Meter
 }
 
 // Slot is how long one is, as on Mina before the Mesa fork.
