@@ -146,7 +146,7 @@ function factsOf({ accountUpdates }: Command, payer: string): Facts {
       continue;
     }
     const where = `account update ${i + 1} of ${accountUpdates.length}`;
-    if (body.incrementNonce)
+    if (body.incrementNonce && body.tokenId === minaToken)
       forbidden ??= new Refused('nonce', `${where} spends a second nonce of the payer, which nothing counts`);
     const changed = Object.keys(body.update).filter((name) => isChange(body.update[name]));
     if (changed.length > 0)
