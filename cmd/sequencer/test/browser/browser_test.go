@@ -446,6 +446,7 @@ func lookHash(t *testing.T, b browser, s *stage) {
 	p.until("document.querySelectorAll('tbody tr').length === 50")
 	p.enter("input[name=uid]", done.Items[0].Hash+"\r")
 	p.until("location.search === '?hash=" + done.Items[0].Hash + "'")
+	p.see("None of those is like this")
 	p.click("Show more") // it is behind the newest ten thousand
 	p.until("[...document.querySelectorAll('tbody tr')].map((r) => r.innerText.includes(" + quoted(done.Items[0].UID) + ")).join() === 'true'")
 	p.healthy()
