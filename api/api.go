@@ -360,7 +360,7 @@ func (a *api) problem(ctx context.Context, err error) *problem {
 	switch {
 	case p.Status == http.StatusInternalServerError:
 		a.Log.ErrorContext(ctx, "request failed", "route", route(ctx), "err", p.cause)
-	case p.cause != nil:
+	case p.cause != nil && !errors.Is(ctx.Err(), context.Canceled): // else who asked has hung up, and nothing is wrong
 		a.Log.WarnContext(ctx, "request refused", "route", route(ctx), "code", p.Code, "err", p.cause)
 	}
 	return p
