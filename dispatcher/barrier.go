@@ -8,6 +8,8 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+
+	"mina-sequencer/sequencer/lifecycle"
 )
 
 // Barrier says why a signed command may not be in flight beside others of its payer,
@@ -76,9 +78,6 @@ func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMe
 	return "", nil
 }
 
-// mina is the id of the token that fees are paid in.
-const mina = "wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf" //nolint:gosec // an id that all know
-
 // An account is one key's, of one token.
 type account struct{ key, token string }
 
@@ -116,7 +115,7 @@ type requirement struct {
 func payable(payer string, updates []signedUpdate) map[account]bool {
 	var sum big.Int
 	for _, u := range updates {
-		if u.Body.TokenID == mina {
+		if u.Body.TokenID == lifecycle.MinaToken {
 			sum.Add(&sum, u.gets())
 		}
 	}
@@ -207,7 +206,7 @@ func (u *signedUpdate) part(what string) part { return part{u.account(), what} }
 
 // isOf reports whether its account is the one that payer pays from: its other tokens have nonces of their own.
 func (u *signedUpdate) isOf(payer string) bool {
-	return u.Body.PublicKey == payer && u.Body.TokenID == mina
+	return u.Body.PublicKey == payer && u.Body.TokenID == lifecycle.MinaToken
 }
 
 // gets is what its account has more of then.

@@ -10,7 +10,8 @@ import (
 // binder is what this process says of itself to all: whether it binds senders of Mina, and whose
 // workers it runs.
 func (s *Sequencer) binder() lifecycle.Binder {
-	b := lifecycle.Binder{Types: s.proved, Why: s.idle(), Since: s.Now().UTC(), Shut: s.Recovering(), Unconfirmed: s.Store.Unconfirmed()}
+	b := lifecycle.Binder{Types: s.proved, Why: s.idle(), Since: s.Now().UTC(), Shut: s.Recovering(),
+		Unconfirmed: s.Store.Unconfirmed()}
 	if was := s.said.Load(); b.Why == "" {
 		b.Since = time.Time{}
 	} else if was != nil && was.Why == b.Why {

@@ -60,7 +60,8 @@ func (p *Policy) BlockLimit() int { return cmp.Or(p.BlockZkapps, fees.BlockTakes
 
 // Fees is what it says of fees.
 func (p *Policy) Fees() *fees.Policy {
-	return &fees.Policy{Auto: p.FeeAuto, Target: p.FeeTarget, Usual: p.Fee, Least: p.FeeMin, Most: p.FeeMax, Bump: p.FeeBump}
+	return &fees.Policy{Auto: p.FeeAuto, Target: p.FeeTarget, Usual: p.Fee, Least: p.FeeMin, Most: p.FeeMax,
+		Bump: p.FeeBump}
 }
 
 // retryDelay is exponential, capped, with jitter (0 to 1) of a tenth.

@@ -97,7 +97,8 @@ func TestBid(t *testing.T) {
 		t.Errorf("a fee by no market was estimated: %+v", quote)
 	}
 	v := view(txn(PhaseDispatching), auto(3), asked(&Sender{Next: new(uint32(7)), Seen: new(uint32(7)), Greeted: true}))
-	if s := Decide(v); s.Txn == nil || s.Txn.Last().Quote != (fees.Quote{Fee: 90, PerWeight: 30, Weight: 3, Why: fees.Pool}) || s.Txn.Last().Fee != 90 {
+	want := fees.Quote{Fee: 90, PerWeight: 30, Weight: 3, Why: fees.Pool}
+	if s := Decide(v); s.Txn == nil || s.Txn.Last().Quote != want || s.Txn.Last().Fee != 90 {
 		t.Errorf("planned: %s %+v", told(v, s), s.Txn)
 	}
 }
@@ -170,7 +171,8 @@ func TestReprice(t *testing.T) {
 	was, is := s.Txn.Attempts[0], s.Txn.Attempts[1]
 	if was.Weight != 5 || string(was.Data) != `{"a":1}` || was.EndedAt != now || was.Error.Code != CodeRepriced ||
 		was.Hash != "" ||
-		is.Quote != (fees.Quote{Fee: 150, PerWeight: 30, Weight: 5, Why: fees.Pool}) || is.Slot != 300 || is.ValidUntil == 0 || is.StartedAt != now {
+		is.Quote != (fees.Quote{Fee: 150, PerWeight: 30, Weight: 5, Why: fees.Pool}) || is.Slot != 300 || is.ValidUntil == 0 ||
+		is.StartedAt != now {
 		t.Errorf("signed again: %+v\n%+v", was, is)
 	}
 	const words = "it weighs 5 and was supposed to weigh 3: 0.00000009 MINA would put it at a wrong place, " +
@@ -321,7 +323,8 @@ func TestQuoteInWords(t *testing.T) {
 			"which is more than it may pay",
 		fees.Unknown: "sent, and may land; no node had told lately what others pay", "": "sent, and may land",
 	} {
-		in := txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Quote = fees.Quote{Fee: 90, PerWeight: 30, Weight: 3, Why: why} }))
+		quote := fees.Quote{Fee: 90, PerWeight: 30, Weight: 3, Why: why}
+		in := txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Quote = quote }))
 		if e := Explain(&Scene{View: *view(in), Asked: true}); e.Attempts[0].Detail != want {
 			t.Errorf("%s: %s", why, e.Attempts[0].Detail)
 		}
