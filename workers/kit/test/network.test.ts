@@ -286,8 +286,11 @@ test('o1js tells whole URLs, and nothing that is answered or logged does', async
   const post = await startPosting(t, network, dispatcher, lines);
   const said = async (path: string, body: object) => (await post(path, body)).text();
   const attempt = attemptOf(1, 0);
-  for (const text of [await said('prove', { attempt }), await said('on-success', { result: { hash: '5J' } })]) {
-    assert.match(text, new RegExp(new URL(node.url).host));
+  for (const [text, words] of [
+    [await said('prove', { attempt }), new RegExp(new URL(node.url).host)],
+    [await said('on-success', { result: { hash: '5J' } }), /is not on the chain: deploy it there/],
+  ] as const) {
+    assert.match(text, words);
     assert.equal(text.includes('hush'), false, text);
   }
   assert.equal(lines.join().includes('hush'), false);
