@@ -171,8 +171,8 @@ func TestReprice(t *testing.T) {
 	was, is := s.Txn.Attempts[0], s.Txn.Attempts[1]
 	if was.Weight != 5 || string(was.Data) != `{"a":1}` || was.EndedAt != now || was.Error.Code != CodeRepriced ||
 		was.Hash != "" ||
-		is.Quote != (fees.Quote{Fee: 150, PerWeight: 30, Weight: 5, Why: fees.Pool}) || is.Slot != 300 || is.ValidUntil == 0 ||
-		is.StartedAt != now {
+		is.Quote != (fees.Quote{Fee: 150, PerWeight: 30, Weight: 5, Why: fees.Pool}) || is.Slot != 300 ||
+		is.ValidUntil == 0 || is.StartedAt != now {
 		t.Errorf("signed again: %+v\n%+v", was, is)
 	}
 	const words = "it weighs 5 and was supposed to weigh 3: 0.00000009 MINA would put it at a wrong place, " +
