@@ -15,10 +15,11 @@ type calm struct {
 
 // calms looks at a few that wait or have a sender: of none may explain say for long that it goes on
 // now, or that a sender is free and nothing is known to keep it from being bound. For as long as
-// others take a dead process for a living one it may, and in quiet times for a cycle.
+// others take a dead process for a living one it may, and in quiet times for a cycle: one that sleeps,
+// wakes, renews and dies is taken for a living one twice. While nobody answers, nothing is said.
 func (c *checker) calms() {
 	const sample = 4
-	most := c.s.Policy.ClaimTTL + c.s.Policy.CycleInterval
+	most := 2*c.s.Policy.ClaimTTL + c.s.Policy.CycleInterval
 	if !c.s.healed.IsZero() && time.Since(c.s.healed) > 2*most {
 		most = c.s.Policy.CycleInterval
 	}
@@ -41,7 +42,8 @@ func (c *checker) calms() {
 			continue
 		}
 		if a, ok := c.s.ask("GET", "/transactions/"+uid+"/explain", nil, &x); !ok || a.status != 200 {
-			continue // Redis is one of the things that fail
+			delete(c.calm, uid) // Redis is one of the things that fail: who hears nothing cannot say that it lasts
+			continue
 		}
 		if x.WaitingFor.Code != "NOTHING" && !strings.Contains(x.Summary, "no process has bound it since") {
 			delete(c.calm, uid)
