@@ -9,47 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
-
-// TestAttemptStates: the table has each state once, and no state is two things at a time.
-func TestAttemptStates(t *testing.T) {
-	t.Parallel()
-	if len(AttemptStates) != len(attemptStates) {
-		t.Errorf("%d states are listed, and %d are in the table", len(AttemptStates), len(attemptStates))
-	}
-	for _, s := range AttemptStates {
-		row, listed := attemptStates[s]
-		a := Attempt{State: s}
-		is := 0
-		for _, yes := range []bool{a.Open(), a.Over(), a.Pending()} {
-			if yes {
-				is++
-			}
-		}
-		switch {
-		case !listed, !s.Valid():
-			t.Errorf("%s is not in the table", s)
-		case is != 1:
-			t.Errorf("%s: open %t, over %t, pending %t", s, a.Open(), a.Over(), a.Pending())
-		case row.taken && !row.open, row.unmade != (row.outcome == "prepared" && s != Called):
-			t.Errorf("%s: %+v", s, row)
-		case s.shallow().deep() != s && s.shallow() != s, s.deep().deep() != s.deep():
-			t.Errorf("%s: shallow %s, deep %s", s, s.shallow(), s.deep())
-		case s.deep().Outcome() != s.Outcome(): // a client does not see it
-			t.Errorf("%s is told as %s, and deep as %s", s, s.Outcome(), s.deep().Outcome())
-		}
-		if a.EndedAt = now; true {
-			a.become(s, clock)
-		}
-		if want := (map[bool]time.Time{true: clock})[a.Over()]; a.EndedAt != want {
-			t.Errorf("%s ended at %v", s, a.EndedAt)
-		}
-	}
-	if AttemptState("").Valid() || AttemptState("prepared").Valid() {
-		t.Error("what is no state is valid")
-	}
-}
 
 // TestStateAlone: what an attempt is is read from its state and cause. No decision looks at when it
 // ended, nor at the code of its error.
@@ -137,12 +97,12 @@ func TestAttemptTable(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| state | | told as | may land | a node had it | over |\n|---|---|---|---|---|---|\n")
 	for _, s := range AttemptStates {
-		row := attemptStates[s]
+		a := Attempt{State: s}
 		if meanings[s] == "" {
 			t.Errorf("%s has no meaning", s)
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s | %s |\n",
-			s, meanings[s], row.outcome, yes[row.open], yes[row.taken], yes[row.over])
+			s, meanings[s], s.Outcome(), yes[a.Open()], yes[a.taken()], yes[a.Over()])
 	}
 	drawnBetween(t, "<!-- attempts: written by go test ./sequencer/lifecycle -update -->\n", "<!-- end of attempts -->\n", b.String())
 }
