@@ -23,6 +23,7 @@ import (
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"mina-sequencer/sequencer/webhooks"
 )
 
@@ -31,13 +32,13 @@ import (
 type Control interface {
 	// Retry gives a transaction fresh retries. Errors: ErrNotRetryable,
 	// ErrMightStillLand.
-	Retry(ctx context.Context, uid string) (*lifecycle.Transaction, error)
+	Retry(ctx context.Context, uid string) (*tx.Transaction, error)
 	// Cancel ends a transaction, or with pending promises that no further
 	// attempt is made. Error: ErrNotCancellable.
-	Cancel(ctx context.Context, uid string) (t *lifecycle.Transaction, pending bool, err error)
+	Cancel(ctx context.Context, uid string) (t *tx.Transaction, pending bool, err error)
 	// Resolve settles an attempt of unknown outcome; hash may be "". Errors:
 	// ErrContradicted, ErrNotRetryable, ErrFollowed.
-	Resolve(ctx context.Context, uid string, landed bool, hash string) (*lifecycle.Transaction, error)
+	Resolve(ctx context.Context, uid string, landed bool, hash string) (*tx.Transaction, error)
 	// Explain says where a transaction stands and what happens next; of senders only how many
 	// they are, where whoever asks sees some queues only.
 	Explain(ctx context.Context, uid string, limited bool) (lifecycle.Explanation, error)
@@ -83,13 +84,13 @@ type Options struct {
 	Ledgers func() []Ledger
 	// Batch says what a batch is in Grid's words, and what its ledger made of its transactions; nil
 	// knows of no batches.
-	Batch func(context.Context, *lifecycle.Transaction) (lifecycle.Submission, []lifecycle.BatchTransaction)
+	Batch func(context.Context, *tx.Transaction) (tx.Submission, []tx.BatchTransaction)
 	// Fees says what others pay, and what each type would pay now; nil leaves it out.
 	Fees func(context.Context) (*fees.Look, []fees.TypeFee, error)
 	// Simulate has a worker say what a transaction that is not posted would do now, and tells what
 	// its first attempt would pay. Errors are those of package dispatcher, ErrNoSimulator and
 	// BusyError among them, and queues.ErrUnavailable; nil simulates nothing.
-	Simulate func(context.Context, *lifecycle.Transaction) (dispatcher.Simulation, uint64, error)
+	Simulate func(context.Context, *tx.Transaction) (dispatcher.Simulation, uint64, error)
 	// Hosts are those that this process talks to (the store, nodes, ledgers), with or without a port: only
 	// keys for all queues are shown them, and other addresses of the kind.
 	Hosts []string

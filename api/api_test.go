@@ -26,6 +26,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"mina-sequencer/sequencer/webhooks"
 )
 
@@ -40,7 +41,7 @@ type control struct {
 	store   *queues.Store
 }
 
-func (c *control) answer(ctx context.Context, asked, uid string) (*lifecycle.Transaction, error) {
+func (c *control) answer(ctx context.Context, asked, uid string) (*tx.Transaction, error) {
 	c.asked, c.by = asked+" "+uid, queues.Actor(ctx)
 	if c.hangs {
 		<-ctx.Done()
@@ -52,16 +53,16 @@ func (c *control) answer(ctx context.Context, asked, uid string) (*lifecycle.Tra
 	return c.store.Get(ctx, uid)
 }
 
-func (c *control) Retry(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
+func (c *control) Retry(ctx context.Context, uid string) (*tx.Transaction, error) {
 	return c.answer(ctx, "retry", uid)
 }
 
-func (c *control) Cancel(ctx context.Context, uid string) (*lifecycle.Transaction, bool, error) {
+func (c *control) Cancel(ctx context.Context, uid string) (*tx.Transaction, bool, error) {
 	t, err := c.answer(ctx, "cancel", uid)
 	return t, c.pending, err
 }
 
-func (c *control) Resolve(ctx context.Context, uid string, landed bool, hash string) (*lifecycle.Transaction, error) {
+func (c *control) Resolve(ctx context.Context, uid string, landed bool, hash string) (*tx.Transaction, error) {
 	return c.answer(ctx, fmt.Sprintf("resolve %t %q", landed, hash), uid)
 }
 
@@ -73,7 +74,7 @@ func (c *control) Explain(ctx context.Context, uid string, limited bool) (lifecy
 	return lifecycle.Explanation{
 		State: t.State(), Summary: cmp.Or(c.says, "It waits."), Wait: lifecycle.Wait{Code: lifecycle.WaitBlock, Until: time.Unix(7, 0), Detail: c.says},
 		Attempts: []lifecycle.Seen{{
-			Attempt: lifecycle.Attempt{Number: 1, Fee: 1 << 60, State: lifecycle.Sent, NodeHash: "5J"}, Open: true, Place: "pool", Agreed: true, Detail: cmp.Or(c.says, "in a pool"),
+			Attempt: tx.Attempt{Number: 1, Fee: 1 << 60, State: tx.Sent, NodeHash: "5J"}, Open: true, Place: "pool", Agreed: true, Detail: cmp.Or(c.says, "in a pool"),
 		}},
 		Next: lifecycle.Next{Action: "WATCH"},
 	}, nil
@@ -250,7 +251,7 @@ func fields(p map[string]any) []string {
 }
 
 // bind gives a free sender to a queue.
-func (s *service) bind() *lifecycle.Transaction {
+func (s *service) bind() *tx.Transaction {
 	s.Helper()
 	ctx := context.Background()
 	bound, err := s.store.Bind(ctx, queues.BindRequest{Process: "p", Types: []string{"ANY"}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Minute})
@@ -261,7 +262,7 @@ func (s *service) bind() *lifecycle.Transaction {
 }
 
 // finish brings the oldest transaction that can be bound to an end.
-func (s *service) finish(to lifecycle.Phase, changes ...func(*queues.Change)) {
+func (s *service) finish(to tx.Phase, changes ...func(*queues.Change)) {
 	s.Helper()
 	s.step(s.bind(), to, changes...)
 }

@@ -2,7 +2,7 @@ package api
 
 import (
 	"encoding/json"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -51,9 +51,9 @@ func BenchmarkAnswer(b *testing.B) {
 	if err := json.Unmarshal([]byte(voteBody), &body); err != nil {
 		b.Fatal(err)
 	}
-	t := &lifecycle.Transaction{
+	t := &tx.Transaction{
 		UID: "mzxw6ytboi2gk3tpmfzgkyltmq", Queue: "claim-0123456789abcdef0123456789abcdef", Sequence: 123456, Type: "ANY", Data: body.Data,
-		Phase: lifecycle.PhaseWaiting, ReceivedAt: time.UnixMilli(1_800_000_000_123),
+		Phase: tx.PhaseWaiting, ReceivedAt: time.UnixMilli(1_800_000_000_123),
 	}
 	a := new(api)
 	for b.Loop() {

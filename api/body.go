@@ -21,7 +21,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/fees"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // buffers keeps the memory of bodies and answers for the next request.
@@ -376,7 +376,7 @@ func (v view) known(ctx context.Context, uid string) (bool, error) {
 }
 
 // terms are how it is to be done.
-func (f *form) terms() (t lifecycle.Terms) {
+func (f *form) terms() (t tx.Terms) {
 	t.NotBefore, t.ExpiresAt = f.time("notBefore"), f.time("expiresAt")
 	if !t.NotBefore.IsZero() {
 		t.NotBefore = t.NotBefore.Add(time.Millisecond - 1) // milliseconds are stored: none too early

@@ -13,7 +13,7 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 const (
@@ -31,7 +31,7 @@ type bulk struct {
 	filter queues.Filter
 	dry    bool
 	// meant reports whether the command is for such a transaction at all.
-	meant func(*lifecycle.Transaction) bool
+	meant func(*tx.Transaction) bool
 	// page returns the names of those that the command is for behind a cursor, and whether
 	// more may be asked for at once.
 	page func(ctx context.Context, cursor string) (names []string, next string, more bool, err error)
@@ -44,7 +44,7 @@ type bulk struct {
 
 func (a *api) cancelAll(w http.ResponseWriter, r *http.Request) error {
 	return a.bulk(w, r, &bulk{
-		meant: func(t *lifecycle.Transaction) bool { return !t.State().Final() && !t.CancelRequested },
+		meant: func(t *tx.Transaction) bool { return !t.State().Final() && !t.CancelRequested },
 		do: func(ctx context.Context, uid string) error {
 			_, _, err := a.Control.Cancel(ctx, uid)
 			return err
@@ -54,8 +54,8 @@ func (a *api) cancelAll(w http.ResponseWriter, r *http.Request) error {
 
 func (a *api) retryAll(w http.ResponseWriter, r *http.Request) error {
 	return a.bulk(w, r, &bulk{
-		meant: func(t *lifecycle.Transaction) bool {
-			return t.State() == lifecycle.Failed || t.State() == lifecycle.Unresolved
+		meant: func(t *tx.Transaction) bool {
+			return t.State() == tx.Failed || t.State() == tx.Unresolved
 		},
 		do: func(ctx context.Context, uid string) error {
 			_, err := a.Control.Retry(ctx, uid)
@@ -67,8 +67,8 @@ func (a *api) retryAll(w http.ResponseWriter, r *http.Request) error {
 // removeAll is for what may be removed one by one, too: DONE once its block is deep enough.
 func (a *api) removeAll(w http.ResponseWriter, r *http.Request) error {
 	return a.bulk(w, r, &bulk{
-		meant: func(t *lifecycle.Transaction) bool {
-			return t.State().Final() && (t.State() != lifecycle.Done || !t.FinalAt.IsZero())
+		meant: func(t *tx.Transaction) bool {
+			return t.State().Final() && (t.State() != tx.Done || !t.FinalAt.IsZero())
 		},
 		do: a.Store.Remove,
 	})
@@ -184,7 +184,7 @@ func (a *api) readBulk(r *http.Request, f *form, b *bulk) error {
 		}
 		return t
 	}
-	b.filter = queues.Filter{Queue: texts["queue"], Type: texts["type"], Sender: texts["sender"], State: lifecycle.State(texts["state"]),
+	b.filter = queues.Filter{Queue: texts["queue"], Type: texts["type"], Sender: texts["sender"], State: tx.State(texts["state"]),
 		Error: texts["error"], Since: moment("since"), Until: moment("until")}
 	for name, text := range texts {
 		if text == "" {

@@ -14,7 +14,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A doer does what it is asked to any number at once, and notes it.
@@ -25,7 +25,7 @@ type doer struct {
 	fails func(uid string) error
 }
 
-func (d *doer) Cancel(_ context.Context, uid string) (*lifecycle.Transaction, bool, error) {
+func (d *doer) Cancel(_ context.Context, uid string) (*tx.Transaction, bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.uids = append(d.uids, uid)
@@ -35,7 +35,7 @@ func (d *doer) Cancel(_ context.Context, uid string) (*lifecycle.Transaction, bo
 	return nil, false, nil
 }
 
-func (d *doer) Retry(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
+func (d *doer) Retry(ctx context.Context, uid string) (*tx.Transaction, error) {
 	t, _, err := d.Cancel(ctx, uid)
 	return t, err
 }
@@ -91,11 +91,11 @@ func TestBulkDelete(t *testing.T) {
 	for _, uid := range []string{"failed", "done", "final", "open", "waits"} {
 		post(s, "q-"+uid, uid)
 	}
-	s.finish(lifecycle.PhaseFailed, func(c *queues.Change) { c.After.Error = &lifecycle.Error{Code: "X"} })
-	s.finish(lifecycle.PhaseDone, func(c *queues.Change) { c.Keep = true })
-	s.finish(lifecycle.PhaseDone, func(c *queues.Change) { c.After.FinalAt = c.Now })
-	s.finish(lifecycle.PhaseUnresolved, func(c *queues.Change) {
-		c.Keep, c.After.Attempts = true, []lifecycle.Attempt{{Number: 1, Sender: "B62x", State: lifecycle.Sent}}
+	s.finish(tx.PhaseFailed, func(c *queues.Change) { c.After.Error = &tx.Error{Code: "X"} })
+	s.finish(tx.PhaseDone, func(c *queues.Change) { c.Keep = true })
+	s.finish(tx.PhaseDone, func(c *queues.Change) { c.After.FinalAt = c.Now })
+	s.finish(tx.PhaseUnresolved, func(c *queues.Change) {
+		c.Keep, c.After.Attempts = true, []tx.Attempt{{Number: 1, Sender: "B62x", State: tx.Sent}}
 	})
 	all := `{"prefix":"q-"}`
 	if _, sum := s.all("delete", all, true); sum["matched"] != 3 || sum["done"] != 0 {
@@ -122,14 +122,14 @@ func TestBulk(t *testing.T) {
 		s.ask("POST", "/transactions", fmt.Sprintf(`{"queue":%q,"type":"ANY","data":{},"uid":%q}`, queue, uid)).want(202)
 	}
 	s.ask("POST", "/transactions", `{"queue":"q","type":"STRICT","data":{"a":1,"b":2},"uid":"q:strict"}`).want(202)
-	s.finish(lifecycle.PhaseFailed, func(c *queues.Change) {
-		c.After.Error = &lifecycle.Error{Code: "X", Message: "m"}
+	s.finish(tx.PhaseFailed, func(c *queues.Change) {
+		c.After.Error = &tx.Error{Code: "X", Message: "m"}
 		c.After.DoneAt = c.Now
 	})
 	refuse := func(uid string) error {
 		switch uid {
 		case "q:a":
-			return lifecycle.ErrMightStillLand
+			return tx.ErrMightStillLand
 		case "q:c":
 			return fmt.Errorf("gone: %w", queues.ErrNotFound)
 		case "q:strict":

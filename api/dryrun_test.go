@@ -14,13 +14,13 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 const token = "wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf"
 
 // simulating has dry runs be simulated so.
-func simulating(simulate func(context.Context, *lifecycle.Transaction) (dispatcher.Simulation, uint64, error)) func(*Options) {
+func simulating(simulate func(context.Context, *tx.Transaction) (dispatcher.Simulation, uint64, error)) func(*Options) {
 	return func(o *Options) { o.Simulate = simulate }
 }
 
@@ -30,7 +30,7 @@ func TestDryRun(t *testing.T) {
 	posts := 0
 	s := setup(t, func(o *Options) {
 		o.Meter.Posted = func(string, string, string) { posts++ }
-		o.Simulate = func(_ context.Context, t *lifecycle.Transaction) (dispatcher.Simulation, uint64, error) {
+		o.Simulate = func(_ context.Context, t *tx.Transaction) (dispatcher.Simulation, uint64, error) {
 			if t.UID == "" || t.Queue != "q" || string(t.Data) != `{"n":1E400}` {
 				return dispatcher.Simulation{}, 0, fmt.Errorf("asked of %+v", t)
 			}
@@ -80,7 +80,7 @@ func TestDryRunNotSimulated(t *testing.T) {
 	var err error
 	s := setup(t, func(o *Options) {
 		o.Keys = NewKeyring([]Key{{"all", Admin, "aaaaaaaa", nil}, {"shop", Submit, "ssssssss", queues.Prefixes{"q"}}})
-	}, simulating(func(context.Context, *lifecycle.Transaction) (dispatcher.Simulation, uint64, error) {
+	}, simulating(func(context.Context, *tx.Transaction) (dispatcher.Simulation, uint64, error) {
 		return dispatcher.Simulation{}, 0, err
 	}))
 	ask := func(key string) reply {
@@ -114,7 +114,7 @@ func TestDryRunShare(t *testing.T) {
 		end := make(chan struct{})
 		s := setup(t, func(o *Options) {
 			o.Keys = NewKeyring([]Key{{"a", Submit, "aaaaaaaa", nil}, {"b", Submit, "bbbbbbbb", nil}})
-		}, simulating(func(context.Context, *lifecycle.Transaction) (dispatcher.Simulation, uint64, error) {
+		}, simulating(func(context.Context, *tx.Transaction) (dispatcher.Simulation, uint64, error) {
 			<-end
 			return dispatcher.Simulation{OK: true}, 1, nil
 		}))

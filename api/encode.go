@@ -15,6 +15,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Answers are appended field by field rather than marshalled: payloads pass
@@ -103,7 +104,7 @@ func (o *object) amount(name string, v uint64) {
 }
 
 // price is the place and the fee of an attempt; a slot of a ledger has neither.
-func (o *object) price(a *lifecycle.Attempt) {
+func (o *object) price(a *tx.Attempt) {
 	if senders.LedgerOf(a.Sender) != "" {
 		for _, name := range []string{"nonce", "fee"} {
 			o.name(name)
@@ -136,7 +137,7 @@ func (o *object) raw(name string, doc json.RawMessage) {
 	o.b = appendRaw(o.b, doc)
 }
 
-func (o *object) fault(name string, e *lifecycle.Error) {
+func (o *object) fault(name string, e *tx.Error) {
 	o.name(name)
 	if e == nil {
 		o.null()
@@ -219,7 +220,7 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-func appendTransaction(b []byte, t *lifecycle.Transaction) []byte {
+func appendTransaction(b []byte, t *tx.Transaction) []byte {
 	o := object{b}
 	o.open()
 	o.text("uid", t.UID)
@@ -240,7 +241,7 @@ func appendTransaction(b []byte, t *lifecycle.Transaction) []byte {
 	o.raw("done", t.Done)
 	o.fault("error", t.Error)
 	o.name("attempts")
-	o.b = appendList(o.b, t.Attempts, func(b []byte, a lifecycle.Attempt) []byte { return appendAttempt(b, &a) })
+	o.b = appendList(o.b, t.Attempts, func(b []byte, a tx.Attempt) []byte { return appendAttempt(b, &a) })
 	o.time("notBefore", t.NotBefore)
 	o.time("expiresAt", t.ExpiresAt)
 	o.amount("maxFee", t.MaxFee)
@@ -259,7 +260,7 @@ func appendTransaction(b []byte, t *lifecycle.Transaction) []byte {
 }
 
 // claim is who drives it, null if nobody does.
-func (o *object) claim(c lifecycle.Claim) {
+func (o *object) claim(c tx.Claim) {
 	o.name("claim")
 	if c.Process == "" {
 		o.null()
@@ -273,12 +274,12 @@ func (o *object) claim(c lifecycle.Claim) {
 }
 
 // callback is what became of telling a worker how t ended: of the one that is due, or else of the last.
-func (o *object) callback(t *lifecycle.Transaction) {
+func (o *object) callback(t *tx.Transaction) {
 	o.name("callback")
 	said := t.Told
 	switch {
 	case t.Callback != "" && (t.CallbackTries == 0 || said.Callback != t.Callback):
-		said = lifecycle.Told{Callback: t.Callback}
+		said = tx.Told{Callback: t.Callback}
 	case t.Callback == "" && !said.Done: // none was due, or it is to be told no more
 		o.null()
 		return
@@ -294,7 +295,7 @@ func (o *object) callback(t *lifecycle.Transaction) {
 }
 
 // appendAttempt never shows signed bytes: whoever has them can send them.
-func appendAttempt(b []byte, a *lifecycle.Attempt) []byte {
+func appendAttempt(b []byte, a *tx.Attempt) []byte {
 	o := object{b}
 	o.open()
 	o.number("number", int64(a.Number))
@@ -309,7 +310,7 @@ func appendAttempt(b []byte, a *lifecycle.Attempt) []byte {
 	o.optional("stateHash", a.StateHash)
 	o.number("confirmations", int64(a.Confirmations))
 	o.name("touched")
-	o.b = appendList(o.b, a.Touched, func(b []byte, t lifecycle.Account) []byte {
+	o.b = appendList(o.b, a.Touched, func(b []byte, t tx.Account) []byte {
 		o := object{b}
 		o.open()
 		o.text("publicKey", t.Key)
@@ -380,7 +381,7 @@ func (a *api) appendQueue(b []byte, q *queues.Queue) []byte {
 	o.number("retries", int64(q.Retries))
 	o.name("counts")
 	o.open()
-	for _, s := range lifecycle.States {
+	for _, s := range tx.States {
 		o.number(string(s), q.Counts[s])
 	}
 	o.close()

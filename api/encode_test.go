@@ -15,7 +15,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/fees"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // shown is what encoding/json makes of a transaction, field by field as the
@@ -27,7 +27,7 @@ type shown struct {
 	Type            string          `json:"type"`
 	Data            json.RawMessage `json:"data"`
 	Posted          json.RawMessage `json:"posted"`
-	State           lifecycle.State `json:"state"`
+	State           tx.State        `json:"state"`
 	Hash            *string         `json:"hash"`
 	Retries         int             `json:"retries"`
 	Sender          *string         `json:"sender"`
@@ -52,15 +52,15 @@ type shown struct {
 }
 
 type shownCallback struct {
-	Name   lifecycle.Callback `json:"name"`
-	Told   bool               `json:"told"`
-	Tries  int                `json:"tries"`
-	Answer json.RawMessage    `json:"answer"`
-	Error  *string            `json:"error"`
-	At     *shownTime         `json:"at"`
+	Name   tx.Callback     `json:"name"`
+	Told   bool            `json:"told"`
+	Tries  int             `json:"tries"`
+	Answer json.RawMessage `json:"answer"`
+	Error  *string         `json:"error"`
+	At     *shownTime      `json:"at"`
 }
 
-func showCallback(t *lifecycle.Transaction) *shownCallback {
+func showCallback(t *tx.Transaction) *shownCallback {
 	said := t.Told
 	last := &shownCallback{said.Callback, t.Callback == "", said.Tries, said.Answer, unlessZero(said.Error), showTime(said.At)}
 	if said.Done && t.Callback == "" || t.CallbackTries > 0 && t.Callback == said.Callback {
@@ -85,22 +85,22 @@ type shownError struct {
 }
 
 type shownAttempt struct {
-	Number        int               `json:"number"`
-	Sender        *string           `json:"sender"`
-	Nonce         *uint32           `json:"nonce"`
-	Fee           *uint64           `json:"fee,string"`
-	Weight        *int              `json:"weight"`
-	Estimate      *shownEstimate    `json:"estimate"`
-	ValidUntil    *uint32           `json:"validUntil"`
-	Hash          *string           `json:"hash"`
-	Outcome       lifecycle.Outcome `json:"outcome"`
-	BlockHeight   *uint32           `json:"blockHeight"`
-	StateHash     *string           `json:"stateHash"`
-	Confirmations int               `json:"confirmations"`
-	Touched       []shownAccount    `json:"touched"`
-	Error         *shownError       `json:"error"`
-	StartedAt     *shownTime        `json:"startedAt"`
-	EndedAt       *shownTime        `json:"endedAt"`
+	Number        int            `json:"number"`
+	Sender        *string        `json:"sender"`
+	Nonce         *uint32        `json:"nonce"`
+	Fee           *uint64        `json:"fee,string"`
+	Weight        *int           `json:"weight"`
+	Estimate      *shownEstimate `json:"estimate"`
+	ValidUntil    *uint32        `json:"validUntil"`
+	Hash          *string        `json:"hash"`
+	Outcome       tx.Outcome     `json:"outcome"`
+	BlockHeight   *uint32        `json:"blockHeight"`
+	StateHash     *string        `json:"stateHash"`
+	Confirmations int            `json:"confirmations"`
+	Touched       []shownAccount `json:"touched"`
+	Error         *shownError    `json:"error"`
+	StartedAt     *shownTime     `json:"startedAt"`
+	EndedAt       *shownTime     `json:"endedAt"`
 }
 
 type shownAccount struct {
@@ -135,7 +135,7 @@ func unlessZero[T comparable](v T) *T {
 	return &v
 }
 
-func showError(e *lifecycle.Error) *shownError {
+func showError(e *tx.Error) *shownError {
 	if e == nil {
 		return nil
 	}
@@ -144,7 +144,7 @@ func showError(e *lifecycle.Error) *shownError {
 
 func showTime(t time.Time) *shownTime { return (*shownTime)(unlessZero(t)) }
 
-func show(t *lifecycle.Transaction) shown {
+func show(t *tx.Transaction) shown {
 	s := shown{
 		UID: t.UID, Queue: t.Queue, Sequence: t.Sequence, Type: t.Type, Data: t.ShownData(), State: t.State(), Hash: unlessZero(t.Hash()),
 		Retries: t.Retries, Sender: unlessZero(t.Sender), Done: t.Done, Error: showError(t.Error), Attempts: []shownAttempt{},
@@ -196,7 +196,7 @@ func marshal(t *testing.T, v any) string {
 
 // random makes a transaction with every field set or not; text is in all that
 // can hold any.
-func random(r *rand.Rand, text string) *lifecycle.Transaction {
+func random(r *rand.Rand, text string) *tx.Transaction {
 	maybe := func(s string) string {
 		if r.IntN(3) == 0 {
 			return ""
@@ -209,17 +209,17 @@ func random(r *rand.Rand, text string) *lifecycle.Transaction {
 		}
 		return time.UnixMilli(r.Int64N(4e12)).In(time.FixedZone("", 7200))
 	}
-	fault := func() *lifecycle.Error {
+	fault := func() *tx.Error {
 		if r.IntN(2) == 0 {
 			return nil
 		}
-		return &lifecycle.Error{Code: maybe(text), Message: text, Exception: maybe(text)}
+		return &tx.Error{Code: maybe(text), Message: text, Exception: maybe(text)}
 	}
-	t := &lifecycle.Transaction{
+	t := &tx.Transaction{
 		UID: text, Queue: text, Sequence: r.Int64(), Type: text, Data: json.RawMessage(`{"posted":1E400}`),
-		Phase: lifecycle.Phases[r.IntN(len(lifecycle.Phases))], Sender: maybe(text), Retries: r.IntN(9), Error: fault(),
+		Phase: tx.Phases[r.IntN(len(tx.Phases))], Sender: maybe(text), Retries: r.IntN(9), Error: fault(),
 		ReceivedAt: at(), SubmittedAt: at(), RetriedAt: at(), DoneAt: at(), FinalAt: at(),
-		Terms:    lifecycle.Terms{NotBefore: at(), ExpiresAt: at(), MaxFee: r.Uint64N(3) * 1e18},
+		Terms:    tx.Terms{NotBefore: at(), ExpiresAt: at(), MaxFee: r.Uint64N(3) * 1e18},
 		Reopened: r.IntN(2) == 0, CancelRequested: r.IntN(2) == 0,
 	}
 	if r.IntN(2) == 0 {
@@ -228,20 +228,20 @@ func random(r *rand.Rand, text string) *lifecycle.Transaction {
 	if r.IntN(2) == 0 {
 		t.Claim, t.Expires = fmt.Sprint(text, ":", 1+r.Int64N(2)*r.Int64N(4e15)), at()
 	}
-	callbacks := []lifecycle.Callback{"", lifecycle.OnSuccess, lifecycle.OnFailure}
+	callbacks := []tx.Callback{"", tx.OnSuccess, tx.OnFailure}
 	if t.Callback = callbacks[r.IntN(3)]; t.Callback != "" {
 		t.CallbackTries = r.IntN(3)
 	}
 	if r.IntN(2) == 0 {
-		t.Told = lifecycle.Told{Callback: callbacks[1+r.IntN(2)], Done: r.IntN(2) == 0, Tries: 1 + r.IntN(3), Error: maybe(text), At: at()}
+		t.Told = tx.Told{Callback: callbacks[1+r.IntN(2)], Done: r.IntN(2) == 0, Tries: 1 + r.IntN(3), Error: maybe(text), At: at()}
 		if r.IntN(2) == 0 {
 			t.Told.Answer = json.RawMessage(`{"n":1E400}`)
 		}
 	}
 	for i := range r.IntN(3) {
-		a := lifecycle.Attempt{
+		a := tx.Attempt{
 			Number: i + 1, Sender: maybe(text), Nonce: r.Uint32(), Fee: r.Uint64(), ValidUntil: r.Uint32N(2) * r.Uint32(),
-			Hash: maybe(text), NodeHash: maybe("5J" + text), State: lifecycle.AttemptStates[r.IntN(len(lifecycle.AttemptStates))], Height: r.Uint32N(2) * r.Uint32(),
+			Hash: maybe(text), NodeHash: maybe("5J" + text), State: tx.AttemptStates[r.IntN(len(tx.AttemptStates))], Height: r.Uint32N(2) * r.Uint32(),
 			StateHash: maybe(text), Confirmations: r.IntN(20), Error: fault(), StartedAt: at(), EndedAt: at(),
 			Weight: r.IntN(2) * r.IntN(100),
 		}
@@ -249,7 +249,7 @@ func random(r *rand.Rand, text string) *lifecycle.Transaction {
 			a.Quote = fees.Quote{Fee: r.Uint64(), PerWeight: r.Uint64N(2) * r.Uint64(), Weight: 1 + r.IntN(20), Why: fees.Pool}
 		}
 		for range r.IntN(3) {
-			a.Touched = append(a.Touched, lifecycle.Account{Key: text, Token: lifecycle.MinaToken})
+			a.Touched = append(a.Touched, tx.Account{Key: text, Token: tx.MinaToken})
 		}
 		if r.IntN(2) == 0 {
 			a.Data = json.RawMessage(`{"answered":-0}`)
@@ -275,8 +275,8 @@ func FuzzTransaction(f *testing.F) {
 
 func TestTransactionNeverShows(t *testing.T) {
 	t.Parallel()
-	got := string(appendTransaction(nil, &lifecycle.Transaction{
-		Phase: lifecycle.PhaseWaiting, Data: json.RawMessage("{}"), Claim: "hidden", Attempts: []lifecycle.Attempt{{Number: 1, Data: json.RawMessage(`"hidden"`)}},
+	got := string(appendTransaction(nil, &tx.Transaction{
+		Phase: tx.PhaseWaiting, Data: json.RawMessage("{}"), Claim: "hidden", Attempts: []tx.Attempt{{Number: 1, Data: json.RawMessage(`"hidden"`)}},
 	}))
 	if strings.Contains(got, "hidden") {
 		t.Error(got)

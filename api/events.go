@@ -12,7 +12,7 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"mina-sequencer/sequencer/webhooks"
 )
 
@@ -245,7 +245,7 @@ func Webhook(hosts ...string) webhooks.Render {
 	v := newVeil(hosts)
 	return webhooks.Render{
 		Event: func(epoch string, e *queues.Entry) []byte { return appendFields(nil, epoch, e) },
-		Transaction: func(event []byte, t *lifecycle.Transaction) []byte {
+		Transaction: func(event []byte, t *tx.Transaction) []byte {
 			o := object{event}
 			o.name("transaction")
 			if t == nil {

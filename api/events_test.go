@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 func post(s *service, queue, uid string) {
@@ -22,7 +22,7 @@ func post(s *service, queue, uid string) {
 }
 
 // step takes a transaction to its next phase.
-func (s *service) step(t *lifecycle.Transaction, to lifecycle.Phase, changes ...func(*queues.Change)) *lifecycle.Transaction {
+func (s *service) step(t *tx.Transaction, to tx.Phase, changes ...func(*queues.Change)) *tx.Transaction {
 	s.Helper()
 	c := &queues.Change{Before: t, After: t.Clone(), Now: time.Now()}
 	c.After.Phase, c.Remove = to, queues.Never
@@ -66,10 +66,10 @@ func TestEvents(t *testing.T) {
 		}
 		s.ask("POST", "/senders", `{"accountId":"B62x","workerUrl":"http://w"}`).want(201)
 		post(s, "q", "u")
-		bound := s.step(s.bind(), lifecycle.PhaseSent)
-		bound = s.step(bound, lifecycle.PhaseWatching)
-		bound = s.step(bound, lifecycle.PhaseFailing, func(c *queues.Change) { c.Code = "EXPIRED" })
-		s.step(s.step(bound, lifecycle.PhaseDelayed), lifecycle.PhaseFailed)
+		bound := s.step(s.bind(), tx.PhaseSent)
+		bound = s.step(bound, tx.PhaseWatching)
+		bound = s.step(bound, tx.PhaseFailing, func(c *queues.Change) { c.Code = "EXPIRED" })
+		s.step(s.step(bound, tx.PhaseDelayed), tx.PhaseFailed)
 		s.ask("POST", "/queues/q/pause", `{"reason":"why"}`).want(200)
 		s.ask("POST", "/queues/q/resume", "").want(200)
 		s.ask("POST", "/senders/B62x/drain", "").want(200)

@@ -9,7 +9,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/fees"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestFees: what others pay, what ours would pay, and what was spent.
@@ -42,8 +42,8 @@ func TestFees(t *testing.T) {
 	}
 	x := s.bind()
 	after := x.Clone()
-	after.Attempts = []lifecycle.Attempt{{
-		Number: 1, Sender: x.Sender, Fee: 240, Quote: types[0].Quote, State: lifecycle.Planned, StartedAt: time.Now(),
+	after.Attempts = []tx.Attempt{{
+		Number: 1, Sender: x.Sender, Fee: 240, Quote: types[0].Quote, State: tx.Planned, StartedAt: time.Now(),
 	}}
 	c := &queues.Change{Before: x, After: after, Now: time.Now()}
 	c.Remove = queues.Never

@@ -18,7 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mina-sequencer/dispatcher"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // openDocument is the document as it is answered.
@@ -139,11 +139,11 @@ func TestWordsAreListed(t *testing.T) {
 		return words
 	}
 	var states []string
-	for _, s := range lifecycle.States {
+	for _, s := range tx.States {
 		states = append(states, string(s))
 	}
 	var outcomes []string
-	for _, s := range lifecycle.AttemptStates {
+	for _, s := range tx.AttemptStates {
 		if o := string(s.Outcome()); !slices.Contains(outcomes, o) {
 			outcomes = append(outcomes, o)
 		}

@@ -18,6 +18,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 func queueOf(r *http.Request) (string, error) {
@@ -76,10 +77,10 @@ func queueFilterOf(q url.Values) (f queues.QueueFilter, err error) {
 }
 
 // queueStateOf reads a filter by what a queue, or the sender bound to it, does.
-func queueStateOf(q url.Values) (lifecycle.QueueState, error) {
-	state := lifecycle.QueueState(q.Get("state"))
-	if state != "" && !slices.Contains(lifecycle.QueueStates, state) {
-		return "", badRequest("state must be one of %v.", lifecycle.QueueStates)
+func queueStateOf(q url.Values) (tx.QueueState, error) {
+	state := tx.QueueState(q.Get("state"))
+	if state != "" && !slices.Contains(tx.QueueStates, state) {
+		return "", badRequest("state must be one of %v.", tx.QueueStates)
 	}
 	return state, nil
 }
@@ -179,7 +180,7 @@ func (a *api) widenQueue(w http.ResponseWriter, r *http.Request) error {
 func (a *api) sendQueue(w http.ResponseWriter, r *http.Request, name string) error {
 	q, err := a.viewOf(w).readQueue(r.Context(), name)
 	if errors.Is(err, queues.ErrNotFound) {
-		q, err = &queues.Queue{Name: name, Phase: lifecycle.PhaseWaiting}, nil
+		q, err = &queues.Queue{Name: name, Phase: tx.PhaseWaiting}, nil
 	}
 	if err != nil {
 		return err

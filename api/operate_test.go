@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -169,7 +169,7 @@ func TestQueueEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ask("POST", "/transactions", `{"queue":"a","type":"ANY","data":{},"uid":"u"}`).want(202)
-	s.finish(lifecycle.PhaseFailed)
+	s.finish(tx.PhaseFailed)
 	s.ask("POST", "/queues/a/pause", "").want(200)
 	s.ask("DELETE", "/transactions/u", "").want(204)
 	s.ask("GET", "/queues/a", "").want(200)

@@ -11,7 +11,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Chain is what the nodes say together, as far as it is shown.
@@ -157,7 +157,7 @@ func appendOverview(
 	o.time("at", v.At)
 	o.name("counts")
 	o.open()
-	for _, state := range lifecycle.States {
+	for _, state := range tx.States {
 		o.number(string(state), v.States[state])
 	}
 	o.close()

@@ -10,7 +10,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 func TestOverview(t *testing.T) {
@@ -38,7 +38,7 @@ func TestOverview(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.finish(lifecycle.PhaseDone)
+		s.finish(tx.PhaseDone)
 		s.bind()
 		<-time.After(time.Minute)
 		v := s.ask("GET", "/overview", "").want(200).read()
@@ -85,10 +85,10 @@ func TestForPerson(t *testing.T) {
 	var pool []*senders.Sender
 	for i := range 12 {
 		v.Limited = append(v.Limited, queues.Limited{Queue: fmt.Sprint("q", i), Since: at})
-		pool = append(pool, &senders.Sender{AccountID: fmt.Sprint("B", i), Reason: lifecycle.StoppedNonce, Detail: "nonce 12 is used by 5J", Since: at})
+		pool = append(pool, &senders.Sender{AccountID: fmt.Sprint("B", i), Reason: tx.StoppedNonce, Detail: "nonce 12 is used by 5J", Since: at})
 	}
-	pool = append(pool, &senders.Sender{AccountID: "rests", Reason: lifecycle.Rested, Until: at}, &senders.Sender{AccountID: "works"},
-		&senders.Sender{AccountID: "idle", Reason: lifecycle.Idled})
+	pool = append(pool, &senders.Sender{AccountID: "rests", Reason: tx.Rested, Until: at}, &senders.Sender{AccountID: "works"},
+		&senders.Sender{AccountID: "idle", Reason: tx.Idled})
 	all := forPerson(&v, pool)
 	if len(all) != 22 {
 		t.Fatalf("%d: %+v", len(all), all)

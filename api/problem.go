@@ -10,7 +10,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Codes are what programs switch on; they never change.
@@ -115,14 +115,14 @@ func problemOf(err error) *problem {
 			Status: http.StatusServiceUnavailable, Code: codeTooManyWaiting, Title: "The service has too much to do",
 			Detail: "As many transactions are waiting in all as may wait; those go on. Send it again, with the same uid, when some are done.", After: 30 * time.Second,
 		}
-	case errors.Is(err, lifecycle.ErrNotCancellable):
+	case errors.Is(err, tx.ErrNotCancellable):
 		return conflict(codeNotCancellable, "It cannot be cancelled", "The transaction is final: there is nothing left to cancel.")
-	case errors.Is(err, lifecycle.ErrNotRetryable):
+	case errors.Is(err, tx.ErrNotRetryable):
 		return conflict(codeNotRetryable, "It cannot be retried", "Only a FAILED or UNRESOLVED transaction can be retried.")
-	case errors.Is(err, lifecycle.ErrMightStillLand):
+	case errors.Is(err, tx.ErrMightStillLand):
 		return conflict(codeMightStillLand, "An attempt might still land",
 			"An attempt of the transaction may still get into a block. Wait until it is settled, or resolve it.")
-	case errors.Is(err, lifecycle.ErrFollowed):
+	case errors.Is(err, tx.ErrFollowed):
 		return conflict(codeMightStillLand, "Others that were made on it might still land",
 			"It would leave its queue while others, made on it, are in flight. Wait until they are settled, and send it again.")
 	case errors.Is(err, queues.ErrNotFinal):
@@ -166,12 +166,12 @@ func problemOf(err error) *problem {
 }
 
 // unretryable is why a transaction that ended, or has not ended yet, is not retried.
-func unretryable(t *lifecycle.Transaction) *problem {
+func unretryable(t *tx.Transaction) *problem {
 	p := &problem{
 		Status: http.StatusConflict, Code: codeNotRetryable, Title: "It cannot be retried",
 		Detail: "Only a FAILED or UNRESOLVED transaction can be retried; this one is " + string(t.State()) + ".",
 	}
-	if (t.State() == lifecycle.Failed || t.State() == lifecycle.Unresolved) && !t.ExpiresAt.IsZero() {
+	if (t.State() == tx.Failed || t.State() == tx.Unresolved) && !t.ExpiresAt.IsZero() {
 		p.Detail = "Its deadline, expiresAt, is over. Post it anew, under another uid and with a later deadline."
 	}
 	return p
@@ -185,9 +185,9 @@ func unresolvable(err error, landed bool) *problem {
 		Detail: "It has no attempt of unknown outcome. Read the transaction again.", cause: err,
 	}
 	switch {
-	case errors.Is(err, lifecycle.ErrNotRetryable):
+	case errors.Is(err, tx.ErrNotRetryable):
 		return p
-	case !errors.Is(err, lifecycle.ErrContradicted):
+	case !errors.Is(err, tx.ErrContradicted):
 		return nil
 	}
 	p.Code, p.Title = codeContradicted, "The chain contradicts it"

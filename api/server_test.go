@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"net"
 	"net/http"
 	"strings"
@@ -135,7 +135,7 @@ func TestWait(t *testing.T) {
 		var finished sync.WaitGroup
 		finished.Go(func() {
 			<-time.After(40 * time.Second)
-			s.finish(lifecycle.PhaseFailed)
+			s.finish(tx.PhaseFailed)
 		})
 		if got, took := state("/transactions/u?wait=60s"), time.Since(start); got != "FAILED" || took < 40*time.Second || took > 42*time.Second {
 			t.Errorf("waited: %s after %s", got, took)

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // getBatch says what a batch is in Grid's words.
@@ -47,7 +47,7 @@ func (a *api) getBatch(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func appendBatchTransaction(b []byte, t lifecycle.BatchTransaction) []byte {
+func appendBatchTransaction(b []byte, t tx.BatchTransaction) []byte {
 	o := object{b}
 	o.open()
 	o.text("id", t.ID)
@@ -68,7 +68,7 @@ func appendBatchTransaction(b []byte, t lifecycle.BatchTransaction) []byte {
 }
 
 // submission is what becomes of handing a batch over; null for what is none.
-func (o *object) submission(x *lifecycle.Submission) {
+func (o *object) submission(x *tx.Submission) {
 	if x == nil {
 		for _, name := range []string{"submitted", "submissionError", "submissionErrorMessage"} {
 			o.name(name)
@@ -86,7 +86,7 @@ func (o *object) submission(x *lifecycle.Submission) {
 }
 
 // submissionOf is that of a transaction as it is stored, nil for what is no batch.
-func submissionOf(t *lifecycle.Transaction) *lifecycle.Submission {
+func submissionOf(t *tx.Transaction) *tx.Submission {
 	if t.Ledger == "" {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestLedgerBatch: what a batch is in Grid's words, also among the fields of the transaction; of what is
@@ -19,17 +19,17 @@ import (
 func TestLedgerBatch(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
-	says := lifecycle.Submission{
-		Submitted: true, Status: lifecycle.DLTInvalid, TriedAt: time.Unix(7, 0), Settled: true,
-		Error: &lifecycle.Error{Code: "30", Message: "http://10.1.2.3:8008 does not permit it"},
+	says := tx.Submission{
+		Submitted: true, Status: tx.DLTInvalid, TriedAt: time.Unix(7, 0), Settled: true,
+		Error: &tx.Error{Code: "30", Message: "http://10.1.2.3:8008 does not permit it"},
 	}
 	s := setup(t, func(o *Options) {
 		o.Keys = tenants()
-		o.Batch = func(_ context.Context, x *lifecycle.Transaction) (lifecycle.Submission, []lifecycle.BatchTransaction) {
+		o.Batch = func(_ context.Context, x *tx.Transaction) (tx.Submission, []tx.BatchTransaction) {
 			if x.BatchID != "b1" {
 				t.Errorf("asked for %+v", x)
 			}
-			return says, []lifecycle.BatchTransaction{
+			return says, []tx.BatchTransaction{
 				{ID: "t1", Family: "intkey", FamilyVersion: "1.0", Signer: "02", Valid: &yes, Receipt: json.RawMessage(`{"id":"t1","n":1e400}`)},
 				{ID: "t2", Valid: &no, Message: "no, says 10.1.2.3:8008", Data: []byte{0, 255}}, {ID: "t3"},
 			}

@@ -16,7 +16,7 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // postTransaction limits its time from when the body is read, which the server limits.
@@ -71,7 +71,7 @@ func statusOf(accepted queues.Accepted) int {
 	return http.StatusAccepted
 }
 
-func (a *api) sendTransaction(w http.ResponseWriter, status int, t *lifecycle.Transaction) error {
+func (a *api) sendTransaction(w http.ResponseWriter, status int, t *tx.Transaction) error {
 	out := a.bodies.get()
 	defer a.bodies.put(out)
 	doc := a.veilFor(w).transaction(out.AvailableBuffer(), t)
@@ -122,7 +122,7 @@ func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
 
 // await returns the transaction as soon as it is final, or as it is when the
 // wait is over.
-func (v view) await(ctx context.Context, uid string, wait time.Duration) (*lifecycle.Transaction, error) {
+func (v view) await(ctx context.Context, uid string, wait time.Duration) (*tx.Transaction, error) {
 	end := time.Now().Add(wait)
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		t, err := v.get(ctx, uid)
@@ -163,7 +163,7 @@ func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	f := queues.Filter{
-		Queue: q.Get("queue"), Type: q.Get("type"), Sender: q.Get("sender"), State: lifecycle.State(q.Get("state")),
+		Queue: q.Get("queue"), Type: q.Get("type"), Sender: q.Get("sender"), State: tx.State(q.Get("state")),
 		Error: q.Get("error"), Hash: q.Get("hash"), Newest: q.Get("order") == "newest",
 		ZkApp: accountOf(q.Get("zkApp")),
 	}
@@ -192,15 +192,15 @@ func (a *api) listTransactions(w http.ResponseWriter, r *http.Request) error {
 const mostCode = 256
 
 // accountOf reads an account: a public key, and behind a colon the id of a token.
-func accountOf(text string) lifecycle.Account {
+func accountOf(text string) tx.Account {
 	key, token, some := strings.Cut(text, ":")
 	if some && token == "" {
 		token = ":" // which is none
 	}
-	return lifecycle.Account{Key: key, Token: token}
+	return tx.Account{Key: key, Token: token}
 }
 
-func (a *api) validAccount(o lifecycle.Account) bool {
+func (a *api) validAccount(o tx.Account) bool {
 	return a.ValidKey(o.Key) == nil && (o.Token == "" || hashPattern.MatchString(o.Token))
 }
 
@@ -213,13 +213,13 @@ func (a *api) wrongFilter(f queues.Filter, name string) string {
 		return "must be the name of a type"
 	case name == "sender" && f.Sender != "" && !a.validSender(f.Sender):
 		return "must be an account id"
-	case name == "state" && f.State != "" && !slices.Contains(lifecycle.States, f.State):
-		return fmt.Sprintf("must be one of %v", lifecycle.States)
+	case name == "state" && f.State != "" && !slices.Contains(tx.States, f.State):
+		return fmt.Sprintf("must be one of %v", tx.States)
 	case name == "error" && len(f.Error) > mostCode:
 		return fmt.Sprintf("must be a code of at most %d bytes", mostCode)
 	case name == "hash" && f.Hash != "" && !hashPattern.MatchString(f.Hash):
 		return "must be the hash of a transaction"
-	case name == "zkApp" && f.ZkApp != (lifecycle.Account{}) && !a.validAccount(f.ZkApp):
+	case name == "zkApp" && f.ZkApp != (tx.Account{}) && !a.validAccount(f.ZkApp):
 		return "must be the public key of an account (B62…), or that, a colon and the id of its token"
 	}
 	return ""
@@ -232,7 +232,7 @@ func (a *api) retry(w http.ResponseWriter, r *http.Request) error {
 	}
 	v := a.viewOf(w)
 	t, err := v.change(r.Context(), uid, a.Control.Retry)
-	if errors.Is(err, lifecycle.ErrNotRetryable) {
+	if errors.Is(err, tx.ErrNotRetryable) {
 		if t, lost := v.get(r.Context(), uid); lost == nil {
 			return unretryable(t)
 		}
@@ -249,7 +249,7 @@ func (a *api) cancel(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	pending := false
-	t, err := a.viewOf(w).change(r.Context(), uid, func(ctx context.Context, uid string) (t *lifecycle.Transaction, err error) {
+	t, err := a.viewOf(w).change(r.Context(), uid, func(ctx context.Context, uid string) (t *tx.Transaction, err error) {
 		t, pending, err = a.Control.Cancel(ctx, uid)
 		return t, err
 	})
@@ -285,7 +285,7 @@ func (a *api) resolve(w http.ResponseWriter, r *http.Request) error {
 	if len(f.Errors) > 0 {
 		return invalid(f.Errors...)
 	}
-	t, err := a.viewOf(w).change(r.Context(), uid, func(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
+	t, err := a.viewOf(w).change(r.Context(), uid, func(ctx context.Context, uid string) (*tx.Transaction, error) {
 		return a.Control.Resolve(ctx, uid, outcome == "landed", hash)
 	})
 	if p := unresolvable(err, outcome == "landed"); p != nil {
@@ -302,7 +302,7 @@ func (a *api) remove(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.viewOf(w).change(r.Context(), uid, func(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
+	if _, err := a.viewOf(w).change(r.Context(), uid, func(ctx context.Context, uid string) (*tx.Transaction, error) {
 		return nil, a.Store.Remove(ctx, uid)
 	}); err != nil {
 		return err

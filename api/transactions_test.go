@@ -21,7 +21,7 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // odd holds every kind of token that a careless encoder rewrites.
@@ -86,7 +86,7 @@ func TestPostTerms(t *testing.T) {
 		t.Errorf("fields %q", f)
 	}
 	if err := s.store.Enqueue(t.Context(), queues.Item{UID: "late", Queue: "q", Type: "ANY", Data: []byte("{}"),
-		Terms: lifecycle.Terms{ExpiresAt: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}}).Err; err != nil {
+		Terms: tx.Terms{ExpiresAt: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}}).Err; err != nil {
 		t.Fatal(err)
 	}
 	s.ask("POST", "/transactions", past).want(200)
@@ -367,21 +367,21 @@ func TestTransactionActions(t *testing.T) {
 		asked      string
 	}{
 		{"retry", "", nil, false, 200, "", "retry u"},
-		{"retry", "", fmt.Errorf("u: %w", lifecycle.ErrNotRetryable), false, 409, "NOT_RETRYABLE", "retry u"},
-		{"retry", "", lifecycle.ErrMightStillLand, false, 409, "MIGHT_STILL_LAND", "retry u"},
+		{"retry", "", fmt.Errorf("u: %w", tx.ErrNotRetryable), false, 409, "NOT_RETRYABLE", "retry u"},
+		{"retry", "", tx.ErrMightStillLand, false, 409, "MIGHT_STILL_LAND", "retry u"},
 		{"retry", "", fmt.Errorf("u: %w", queues.ErrNotFound), false, 404, "NOT_FOUND", "retry u"},
 		{"retry", "", queues.ErrStale, false, 503, "STORE_UNAVAILABLE", "retry u"},
 		{"cancel", "", queues.ErrUnsettled, false, 503, "STORE_UNAVAILABLE", "cancel u"},
 		{"retry", "", errors.New("bug"), false, 500, "STORE_UNAVAILABLE", "retry u"},
 		{"cancel", "", nil, false, 200, "", "cancel u"},
 		{"cancel", "", nil, true, 202, "", "cancel u"},
-		{"cancel", "", lifecycle.ErrNotCancellable, false, 409, "NOT_CANCELLABLE", "cancel u"},
+		{"cancel", "", tx.ErrNotCancellable, false, 409, "NOT_CANCELLABLE", "cancel u"},
 		{"resolve", `{"outcome":"landed","hash":"5Jx"}`, nil, false, 200, "", `resolve true "5Jx" u`},
 		{"resolve", `{"outcome":"dead"}`, nil, false, 200, "", `resolve false "" u`},
 		{"resolve", `{"outcome":"dead","hash":null}`, nil, false, 200, "", `resolve false "" u`},
-		{"resolve", `{"outcome":"dead"}`, lifecycle.ErrContradicted, false, 409, "CONTRADICTED", `resolve false "" u`},
-		{"resolve", `{"outcome":"dead"}`, lifecycle.ErrNotRetryable, false, 409, "NOT_RETRYABLE", `resolve false "" u`},
-		{"resolve", `{"outcome":"dead"}`, fmt.Errorf("u: %w", lifecycle.ErrFollowed), false, 409, "MIGHT_STILL_LAND", `resolve false "" u`},
+		{"resolve", `{"outcome":"dead"}`, tx.ErrContradicted, false, 409, "CONTRADICTED", `resolve false "" u`},
+		{"resolve", `{"outcome":"dead"}`, tx.ErrNotRetryable, false, 409, "NOT_RETRYABLE", `resolve false "" u`},
+		{"resolve", `{"outcome":"dead"}`, fmt.Errorf("u: %w", tx.ErrFollowed), false, 409, "MIGHT_STILL_LAND", `resolve false "" u`},
 		{"resolve", `{"outcome":"maybe"}`, nil, false, 422, "INVALID_DATA", ""},
 		{"resolve", `{}`, nil, false, 422, "INVALID_DATA", ""},
 		{"resolve", `{"outcome":1}`, nil, false, 422, "INVALID_DATA", ""},
@@ -426,15 +426,15 @@ func TestRefusalsSayWhy(t *testing.T) {
 	}
 	late := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	ask("POST", "/transactions", `{"queue":"q","type":"ANY","data":{},"uid":"u","expiresAt":"`+late+`"}`, "Bearer admin").want(202)
-	*s.control = control{err: lifecycle.ErrNotRetryable, store: s.store}
+	*s.control = control{err: tx.ErrNotRetryable, store: s.store}
 	waiting := ask("POST", "/transactions/u/retry", "", "Bearer admin").wantProblem(409, "NOT_RETRYABLE")
-	s.finish(lifecycle.PhaseFailed, func(c *queues.Change) {
-		c.After.Error = &lifecycle.Error{Code: "EXPIRED", Message: "m"}
+	s.finish(tx.PhaseFailed, func(c *queues.Change) {
+		c.After.Error = &tx.Error{Code: "EXPIRED", Message: "m"}
 		c.After.DoneAt = c.Now
 	})
 	overdue := ask("POST", "/transactions/u/retry", "", "Bearer admin").wantProblem(409, "NOT_RETRYABLE")
 	settled := ask("POST", "/transactions/u/resolve", `{"outcome":"dead"}`, "Bearer admin").wantProblem(409, "NOT_RETRYABLE")
-	s.control.err = fmt.Errorf("no block holds 5Jx: %w", lifecycle.ErrContradicted)
+	s.control.err = fmt.Errorf("no block holds 5Jx: %w", tx.ErrContradicted)
 	landed := ask("POST", "/transactions/u/resolve", `{"outcome":"landed","hash":"5Jx"}`, "Bearer admin").wantProblem(409, "CONTRADICTED")
 	dead := ask("POST", "/transactions/u/resolve", `{"outcome":"dead"}`, "Bearer admin").wantProblem(409, "CONTRADICTED")
 	if got := slices.Concat(fields(landed), fields(dead)); !slices.Equal(got, []string{"hash", "outcome"}) {
@@ -469,8 +469,8 @@ func TestRemove(t *testing.T) {
 	post := `{"queue":"q","type":"ANY","data":{},"uid":"u"}`
 	s.ask("POST", "/transactions", post).want(202)
 	s.ask("DELETE", "/transactions/u", "").wantProblem(409, "MIGHT_STILL_LAND")
-	s.finish(lifecycle.PhaseFailed, func(c *queues.Change) {
-		c.After.Error = &lifecycle.Error{Code: "X", Message: "m"}
+	s.finish(tx.PhaseFailed, func(c *queues.Change) {
+		c.After.Error = &tx.Error{Code: "X", Message: "m"}
 		c.After.DoneAt = c.Now
 	})
 	got := s.ask("GET", "/transactions/u?wait=1m", "").want(200).read() // final: answers at once
@@ -516,7 +516,7 @@ func TestList(t *testing.T) {
 		case "":
 			post(7, 9)
 		case "queue=q&":
-			s.finish(lifecycle.PhaseFailed)
+			s.finish(tx.PhaseFailed)
 		}
 		for cursor := page["nextCursor"]; cursor != nil; cursor = page["nextCursor"] {
 			page = s.ask("GET", "/transactions?"+filter+"limit=3&cursor="+cursor.(string), "").want(200).read()

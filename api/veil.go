@@ -10,6 +10,7 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A veil hides addresses of the service's own network in what is said in words: those who may see
@@ -48,7 +49,7 @@ func (v *veil) text(s string) string {
 	return v.addresses.ReplaceAllLiteralString(s, veiled)
 }
 
-func (v *veil) fault(e *lifecycle.Error) *lifecycle.Error {
+func (v *veil) fault(e *tx.Error) *tx.Error {
 	if v == nil || e == nil {
 		return e
 	}
@@ -57,7 +58,7 @@ func (v *veil) fault(e *lifecycle.Error) *lifecycle.Error {
 	return &shown
 }
 
-func (v *veil) transaction(b []byte, t *lifecycle.Transaction) []byte {
+func (v *veil) transaction(b []byte, t *tx.Transaction) []byte {
 	if v == nil {
 		return appendTransaction(b, t)
 	}

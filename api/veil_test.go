@@ -16,6 +16,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // internal are addresses as they come in what Go and others say, and what is left of it.
@@ -93,10 +94,10 @@ func TestAddressesAreVeiled(t *testing.T) {
 	if err := s.senders.Register(t.Context(), "B62x", "http://worker-7:39101"); err != nil {
 		t.Fatal(err)
 	}
-	s.finish(lifecycle.PhaseFailed, func(c *queues.Change) {
-		e := &lifecycle.Error{Code: "WORKER_UNAVAILABLE", Message: `Post "http://worker-7:39101/prove": dial tcp 10.1.2.3:39101`, Exception: `"http://mina-1:3085"`}
+	s.finish(tx.PhaseFailed, func(c *queues.Change) {
+		e := &tx.Error{Code: "WORKER_UNAVAILABLE", Message: `Post "http://worker-7:39101/prove": dial tcp 10.1.2.3:39101`, Exception: `"http://mina-1:3085"`}
 		c.After.Error, c.After.DoneAt = e, c.Now
-		c.After.Attempts = []lifecycle.Attempt{{Number: 1, Sender: c.After.Sender, State: lifecycle.Refused, Error: e, StartedAt: c.Now, EndedAt: c.Now}}
+		c.After.Attempts = []tx.Attempt{{Number: 1, Sender: c.After.Sender, State: tx.Refused, Error: e, StartedAt: c.Now, EndedAt: c.Now}}
 	})
 	stored, err := s.store.Get(t.Context(), "u")
 	if err != nil {

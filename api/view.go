@@ -11,6 +11,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A view is what one caller sees of transactions and queues, and by which uids. Whatever a route
@@ -85,7 +86,7 @@ func (v view) problem(ctx context.Context, err error) *problem {
 }
 
 // transaction is one as the caller knows it.
-func (who caller) transaction(t *lifecycle.Transaction) *lifecycle.Transaction {
+func (who caller) transaction(t *tx.Transaction) *tx.Transaction {
 	if t == nil || who.space() == "" {
 		return t
 	}
@@ -115,7 +116,7 @@ func (who caller) queue(q *queues.Queue) *queues.Queue {
 
 // find returns the transaction that the caller means by a uid, as it is stored. What it may not
 // see is not there.
-func (v view) find(ctx context.Context, uid string) (t *lifecycle.Transaction, err error) {
+func (v view) find(ctx context.Context, uid string) (t *tx.Transaction, err error) {
 	for _, stored := range v.meant(uid) {
 		t, err = v.Store.Get(ctx, stored)
 		if err == nil {
@@ -132,7 +133,7 @@ func (v view) find(ctx context.Context, uid string) (t *lifecycle.Transaction, e
 }
 
 // get is find for who is told.
-func (v view) get(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
+func (v view) get(ctx context.Context, uid string) (*tx.Transaction, error) {
 	t, err := v.find(ctx, uid)
 	return v.transaction(t), err
 }
@@ -156,7 +157,7 @@ func (v view) follows(ctx context.Context, uid string) (string, error) {
 
 func (v view) list(
 	ctx context.Context, f queues.Filter, limit int, cursor string,
-) (ts []*lifecycle.Transaction, next string, err error) {
+) (ts []*tx.Transaction, next string, err error) {
 	f.Within = v.within
 	if f.Queue != "" && !f.Within.Admit(f.Queue) {
 		return nil, "", nil
@@ -187,8 +188,8 @@ func (v view) explain(ctx context.Context, uid string) (lifecycle.Explanation, e
 
 // change has something done to the transaction that the caller means.
 func (v view) change(
-	ctx context.Context, uid string, do func(ctx context.Context, uid string) (*lifecycle.Transaction, error),
-) (*lifecycle.Transaction, error) {
+	ctx context.Context, uid string, do func(ctx context.Context, uid string) (*tx.Transaction, error),
+) (*tx.Transaction, error) {
 	if len(v.within) > 0 {
 		t, err := v.find(ctx, uid)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Two tenants with queues of their own, a third who sees those of the first, and who sees all.
@@ -443,7 +443,7 @@ func (s *service) remove(uid string) {
 		s.Fatal(err)
 	}
 	after, now := *t, time.Now()
-	after.Phase, after.DoneAt = lifecycle.PhaseFailed, now
+	after.Phase, after.DoneAt = tx.PhaseFailed, now
 	if _, err := s.store.Advance(ctx, &queues.Change{Before: t, After: &after, Now: now}); err != nil {
 		s.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"mina-sequencer/dispatcher"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"mina-sequencer/sequencer/webhooks"
 )
 
@@ -51,7 +51,7 @@ func (a *api) addWebhook(w http.ResponseWriter, r *http.Request) error {
 	d.URL, _ = f.text("url")
 	d.Secret, _ = f.text("secret")
 	for _, s := range f.texts("states") {
-		d.States = append(d.States, lifecycle.State(s))
+		d.States = append(d.States, tx.State(s))
 	}
 	if len(f.Errors) > 0 {
 		return invalid(f.Errors...)
@@ -81,9 +81,9 @@ func (a *api) editWebhook(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if f.value("states") != nil {
-		states := []lifecycle.State{}
+		states := []tx.State{}
 		for _, s := range f.texts("states") {
-			states = append(states, lifecycle.State(s))
+			states = append(states, tx.State(s))
 		}
 		edit.States = &states
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 const webhookSecret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
@@ -95,7 +95,7 @@ func TestWebhookBody(t *testing.T) {
 	}
 	event := string(appendEvent(nil, p.Epoch, &p.Entries[0]))
 	_, data, _ := strings.Cut(event, "data: ")
-	for _, of := range []*lifecycle.Transaction{txn, nil} {
+	for _, of := range []*tx.Transaction{txn, nil} {
 		got := Webhook().Transaction(Webhook().Event(p.Epoch, &p.Entries[0]), of)
 		shown := "null"
 		if of != nil {

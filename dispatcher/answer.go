@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // AnswerOf completes the answer to a call of Prove, Resign or Dispatch by what came of
@@ -21,25 +22,25 @@ func AnswerOf(r Result, err error, a lifecycle.Answer, validHash func(string) bo
 	switch {
 	case err == nil && legacy && a.Hash == "" && r.Done == nil:
 		a.Fault = lifecycle.FaultSent
-		a.Error = &lifecycle.Error{Code: CodeMismatch, Message: "the worker's hash is not one of Mina: " + excerpt(r.Hash)}
+		a.Error = &tx.Error{Code: CodeMismatch, Message: "the worker's hash is not one of Mina: " + excerpt(r.Hash)}
 	case err == nil:
 		a.Done, a.Data, a.Signed = r.Done, r.Data, r.Signed
 	case errors.Is(err, ErrLegacy):
 		a.Fault = lifecycle.FaultNoCall
 	case errors.As(err, &busy) && (!legacy || busy.RetryAfter > 0):
 		a.Fault, a.RetryAfter = lifecycle.FaultBusy, busy.RetryAfter
-		a.Error = &lifecycle.Error{Code: lifecycle.CodeUnavailable, Message: err.Error()}
+		a.Error = &tx.Error{Code: tx.CodeUnavailable, Message: err.Error()}
 	case errors.As(err, &working):
-		a.Fault, a.Error = lifecycle.FaultWorking, &lifecycle.Error{Code: lifecycle.CodeLost, Message: err.Error()}
+		a.Fault, a.Error = lifecycle.FaultWorking, &tx.Error{Code: tx.CodeLost, Message: err.Error()}
 	case errors.As(err, &unreached):
-		a.Fault, a.Error = lifecycle.FaultUnreached, &lifecycle.Error{Code: lifecycle.CodeUnavailable, Message: err.Error()}
+		a.Fault, a.Error = lifecycle.FaultUnreached, &tx.Error{Code: tx.CodeUnavailable, Message: err.Error()}
 	case errors.As(err, &worker):
 		a.Fault, a.Refused = faultOf(worker, legacy), worker.ByRefusal
-		a.Error = &lifecycle.Error{Code: worker.Code, Message: worker.Message, Exception: worker.Exception}
+		a.Error = &tx.Error{Code: worker.Code, Message: worker.Message, Exception: worker.Exception}
 	case errors.Is(err, ErrMismatch):
-		a.Hash, a.Fault, a.Error = "", lifecycle.FaultError, &lifecycle.Error{Code: CodeMismatch, Message: err.Error()}
+		a.Hash, a.Fault, a.Error = "", lifecycle.FaultError, &tx.Error{Code: CodeMismatch, Message: err.Error()}
 	default: // a proxy says bare 503 also after it has passed the request on
-		a.Fault, a.Error = lifecycle.FaultLost, &lifecycle.Error{Code: lifecycle.CodeLost, Message: err.Error()}
+		a.Fault, a.Error = lifecycle.FaultLost, &tx.Error{Code: tx.CodeLost, Message: err.Error()}
 	}
 	return a
 }

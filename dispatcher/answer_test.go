@@ -9,6 +9,7 @@ import (
 
 	. "mina-sequencer/dispatcher"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestAnswerOf: what a call came to decides what may be on its way to the chain, so each
@@ -64,7 +65,7 @@ func TestAnswerKeeps(t *testing.T) {
 	for _, refused := range []bool{true, false} {
 		failed := &WorkerError{Code: "20203", Message: "m", Exception: "e", NothingSent: true, ByRefusal: refused}
 		got := AnswerOf(Result{}, failed, call, valid)
-		if got.Refused != refused || *got.Error != (lifecycle.Error{Code: "20203", Message: "m", Exception: "e"}) {
+		if got.Refused != refused || *got.Error != (tx.Error{Code: "20203", Message: "m", Exception: "e"}) {
 			t.Errorf("of %+v: %+v, refused %t", failed, got.Error, got.Refused)
 		}
 	}

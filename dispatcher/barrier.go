@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Barrier says why a signed command may not be in flight beside others of its payer,
@@ -115,7 +115,7 @@ type requirement struct {
 func payable(payer string, updates []signedUpdate) map[account]bool {
 	var sum big.Int
 	for _, u := range updates {
-		if u.Body.TokenID == lifecycle.MinaToken {
+		if u.Body.TokenID == tx.MinaToken {
 			sum.Add(&sum, u.gets())
 		}
 	}
@@ -206,7 +206,7 @@ func (u *signedUpdate) part(what string) part { return part{u.account(), what} }
 
 // isOf reports whether its account is the one that payer pays from: its other tokens have nonces of their own.
 func (u *signedUpdate) isOf(payer string) bool {
-	return u.Body.PublicKey == payer && u.Body.TokenID == lifecycle.MinaToken
+	return u.Body.PublicKey == payer && u.Body.TokenID == tx.MinaToken
 }
 
 // gets is what its account has more of then.

@@ -8,7 +8,7 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 const (
@@ -35,31 +35,31 @@ func TestTouched(t *testing.T) {
 		}
 		return all
 	}
-	account := func(key string) lifecycle.Account { return lifecycle.Account{Key: key, Token: lifecycle.MinaToken} }
-	held := lifecycle.Account{Key: holder, Token: token}
+	account := func(key string) tx.Account { return tx.Account{Key: key, Token: tx.MinaToken} }
+	held := tx.Account{Key: holder, Token: token}
 	var many []devnet.Update
-	for i := range lifecycle.MostTouched + 3 {
+	for i := range tx.MostTouched + 3 {
 		many = append(many, devnet.Update{Account: zkApp[:54] + string("ABCDEFGHJKLMNPQRSTUVWXYZ"[i])})
 	}
 	for name, c := range map[string]struct {
 		signed json.RawMessage
-		want   []lifecycle.Account
+		want   []tx.Account
 	}{
-		"in their order":               {built(t, of(zkApp, holder)), []lifecycle.Account{account(zkApp), account(holder)}},
-		"each once":                    {built(t, of(zkApp, holder, zkApp)), []lifecycle.Account{account(zkApp), account(holder)}},
-		"not the payer":                {built(t, of(key, zkApp)), []lifecycle.Account{account(zkApp)}},
+		"in their order":               {built(t, of(zkApp, holder)), []tx.Account{account(zkApp), account(holder)}},
+		"each once":                    {built(t, of(zkApp, holder, zkApp)), []tx.Account{account(zkApp), account(holder)}},
+		"not the payer":                {built(t, of(key, zkApp)), []tx.Account{account(zkApp)}},
 		"the payer alone":              {built(t, of(key)), nil},
-		"a payer's of another token":   {built(t, of(key), lifecycle.MinaToken, token), []lifecycle.Account{{Key: key, Token: token}}},
-		"of a token":                   {built(t, of(holder), lifecycle.MinaToken, token), []lifecycle.Account{held}},
-		"a key that is none":           {built(t, of(zkApp, holder), holder, "B62\u00e9"), []lifecycle.Account{account(zkApp)}},
-		"a token that is none":         {built(t, of(holder), lifecycle.MinaToken, "a b"), nil},
+		"a payer's of another token":   {built(t, of(key), tx.MinaToken, token), []tx.Account{{Key: key, Token: token}}},
+		"of a token":                   {built(t, of(holder), tx.MinaToken, token), []tx.Account{held}},
+		"a key that is none":           {built(t, of(zkApp, holder), holder, "B62\u00e9"), []tx.Account{account(zkApp)}},
+		"a token that is none":         {built(t, of(holder), tx.MinaToken, "a b"), nil},
 		"a command that cannot be one": {json.RawMessage(`{"accountUpdates":7}`), nil},
 	} {
 		if got := dispatcher.FootprintOf(key, c.signed).Touched; fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	if got := dispatcher.FootprintOf(key, built(t, many)).Touched; len(got) != lifecycle.MostTouched || got[1].Key != many[1].Account {
+	if got := dispatcher.FootprintOf(key, built(t, many)).Touched; len(got) != tx.MostTouched || got[1].Key != many[1].Account {
 		t.Errorf("of many: %d, %v", len(got), got)
 	}
 }
@@ -107,7 +107,7 @@ func TestRaces(t *testing.T) {
 		a, b := dispatcher.FootprintOf(key, c.a), dispatcher.FootprintOf(key, c.b)
 		for _, pair := range [][2]dispatcher.Footprint{{a, b}, {b, a}} {
 			of, what := pair[0].Races(&pair[1])
-			if what != c.want || what != "" && of != (lifecycle.Account{Key: zkApp, Token: lifecycle.MinaToken}) {
+			if what != c.want || what != "" && of != (tx.Account{Key: zkApp, Token: tx.MinaToken}) {
 				t.Errorf("%s: %q of %v, want %q", name, what, of, c.want)
 			}
 		}

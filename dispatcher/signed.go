@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // CheckSigned says whether a zkappCommand, as o1js writes it, is the attempt
@@ -83,9 +83,9 @@ func CheckSigned(signed json.RawMessage, payer string, want Attempt, decodeMemo 
 		if increments != "true" && increments != "false" {
 			return wrong(name+".body.incrementNonce", "is neither true nor false")
 		}
-		token := lifecycle.MinaToken
+		token := tx.MinaToken
 		_ = json.Unmarshal(body["tokenId"], &token) // where it is none, it is taken for this one
-		if *key == payer && token == lifecycle.MinaToken && increments == "true" {
+		if *key == payer && token == tx.MinaToken && increments == "true" {
 			return wrong(name+".body.incrementNonce", "spends a second nonce of the fee payer")
 		}
 	}

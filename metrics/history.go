@@ -9,7 +9,7 @@ import (
 	"mina-sequencer/api"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Recorder counts what this process sees happen, for the pages that show how it went. A process that is
@@ -45,7 +45,7 @@ func (r *Recorder) Sequencer(m sequencer.Meter) sequencer.Meter {
 			case x.Retry:
 				s.Retried++
 			case from.Final() || !to.Final():
-			case to == lifecycle.Done:
+			case to == tx.Done:
 				s.Took(max(x.Age, 0))
 			default:
 				s.Failed++

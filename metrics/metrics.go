@@ -22,6 +22,7 @@ import (
 	"mina-sequencer/api"
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Options say what is known of the process from the start. Fees are in nanomina.
@@ -248,7 +249,7 @@ func (m *Metrics) begin(types []string, ledgers []sequencer.LedgerStanding) {
 		for _, c := range []*prometheus.CounterVec{m.retries, m.raises, m.reopened, m.repriced, m.apart} {
 			c.WithLabelValues(typ)
 		}
-		for _, state := range lifecycle.States {
+		for _, state := range tx.States {
 			if state.Final() {
 				m.ends.WithLabelValues(typ, string(state))
 			}
@@ -402,7 +403,7 @@ func statusText(status int) string {
 // state names, so that a figure of none is shown as 0.
 func stateNames() []string {
 	var names []string
-	for _, s := range lifecycle.States {
+	for _, s := range tx.States {
 		names = append(names, string(s))
 	}
 	return names

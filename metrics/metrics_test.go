@@ -26,7 +26,7 @@ import (
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"mina-sequencer/sequencer/webhooks"
 )
 
@@ -116,7 +116,7 @@ func TestShared(t *testing.T) {
 	b.ok(err)
 	x := bound[0].Transaction
 	planned := x.Clone()
-	planned.Attempts = []lifecycle.Attempt{{Number: 1, Sender: x.Sender, Nonce: 7, Fee: 300_000_000, State: lifecycle.Planned}}
+	planned.Attempts = []tx.Attempt{{Number: 1, Sender: x.Sender, Nonce: 7, Fee: 300_000_000, State: tx.Planned}}
 	c := &queues.Change{Before: x, After: planned, Now: time.Now()}
 	c.Remove, c.NextNonce = queues.Never, new(uint32(7))
 	_, err = b.store.Advance(t.Context(), c)
@@ -158,8 +158,8 @@ func TestLedgersShown(t *testing.T) {
 	b.ok(err)
 	meter := b.metrics.Sequencer()
 	meter.Posted(sequencer.Post{Ledger: "saw", Answer: "busy", Took: 2 * time.Second})
-	meter.Moved(sequencer.Move{Type: "SUBMIT_BATCH", Ledger: "saw", From: lifecycle.PhaseWatching, To: lifecycle.PhaseDone, Lasted: -1, Age: -1})
-	meter.Moved(sequencer.Move{Type: "SUBMIT_BATCH", Ledger: "saw", From: lifecycle.PhaseWaiting, To: lifecycle.PhaseDispatching, Lasted: -1, Age: -1})
+	meter.Moved(sequencer.Move{Type: "SUBMIT_BATCH", Ledger: "saw", From: tx.PhaseWatching, To: tx.PhaseDone, Lasted: -1, Age: -1})
+	meter.Moved(sequencer.Move{Type: "SUBMIT_BATCH", Ledger: "saw", From: tx.PhaseWaiting, To: tx.PhaseDispatching, Lasted: -1, Age: -1})
 	text := b.scrape()
 	b.want(text,
 		`sequencer_ledger_waiting{ledger="saw"} 2`, `sequencer_ledger_in_flight{ledger="saw"} 1`, `sequencer_ledger_followed{ledger="saw"} 0`,
@@ -202,18 +202,18 @@ func TestHooks(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, redistest.Mini(t).Client)
 	meter, api := b.metrics.Sequencer(), b.metrics.API()
-	move := func(failure string, from, to lifecycle.Phase, retry bool, lasted, age time.Duration) {
+	move := func(failure string, from, to tx.Phase, retry bool, lasted, age time.Duration) {
 		meter.Moved(sequencer.Move{Type: "MINT", Failure: failure, From: from, To: to, Retry: retry, Lasted: lasted, Age: age})
 	}
-	move("", lifecycle.PhaseWaiting, lifecycle.PhaseDispatching, false, 3*time.Second, 3*time.Second)
-	move("error", lifecycle.PhaseDispatching, lifecycle.PhaseFailing, false, 2*time.Second, 5*time.Second)
-	move("", lifecycle.PhaseFailing, lifecycle.PhaseDelayed, false, 0, 5*time.Second)
-	move("", lifecycle.PhaseDelayed, lifecycle.PhaseDispatching, true, 60*time.Second, 65*time.Second)
-	move("", lifecycle.PhaseWaiting, lifecycle.PhaseDispatching, false, -1, time.Second)
-	move("", lifecycle.PhaseWatching, lifecycle.PhaseDone, false, 20*time.Second, 90*time.Second)
-	meter.Moved(sequencer.Move{Type: "MINT", Orphaned: true, From: lifecycle.PhaseDone, To: lifecycle.PhaseDone, Lasted: -1, Age: time.Hour})
+	move("", tx.PhaseWaiting, tx.PhaseDispatching, false, 3*time.Second, 3*time.Second)
+	move("error", tx.PhaseDispatching, tx.PhaseFailing, false, 2*time.Second, 5*time.Second)
+	move("", tx.PhaseFailing, tx.PhaseDelayed, false, 0, 5*time.Second)
+	move("", tx.PhaseDelayed, tx.PhaseDispatching, true, 60*time.Second, 65*time.Second)
+	move("", tx.PhaseWaiting, tx.PhaseDispatching, false, -1, time.Second)
+	move("", tx.PhaseWatching, tx.PhaseDone, false, 20*time.Second, 90*time.Second)
+	meter.Moved(sequencer.Move{Type: "MINT", Orphaned: true, From: tx.PhaseDone, To: tx.PhaseDone, Lasted: -1, Age: time.Hour})
 	meter.Settled(sequencer.Settlement{Type: "MINT", Sender: "B62a", Fee: 150_000_000, Waited: 40 * time.Second, Blocks: 2})
-	meter.Settled(sequencer.Settlement{Type: "MINT", Sender: "B62a", Fee: 100_000_000, Waited: time.Hour, Failed: true, Touched: []lifecycle.Account{{Key: "B62z"}}})
+	meter.Settled(sequencer.Settlement{Type: "MINT", Sender: "B62a", Fee: 100_000_000, Waited: time.Hour, Failed: true, Touched: []tx.Account{{Key: "B62z"}}})
 	meter.Settled(sequencer.Settlement{Type: "VOTE", Sender: "B62b", Beside: true})
 	meter.Called(sequencer.WorkerCall{Type: "MINT", Call: "prove", Took: 2 * time.Second})
 	meter.Called(sequencer.WorkerCall{Type: "MINT", Call: "prove", Took: time.Second, Failed: true})
@@ -231,7 +231,7 @@ func TestHooks(t *testing.T) {
 	}
 	api.Posted("shop-0", "", "refused")
 	api.Posted("", "elsewhere", "existed")
-	meter.Moved(sequencer.Move{Type: "MINT", Queue: "q-1-x", Key: "shop-1", From: lifecycle.PhaseFailing, To: lifecycle.PhaseFailed,
+	meter.Moved(sequencer.Move{Type: "MINT", Queue: "q-1-x", Key: "shop-1", From: tx.PhaseFailing, To: tx.PhaseFailed,
 		Lasted: -1, Age: -1})
 	text := b.scrape()
 	b.want(text,

@@ -14,7 +14,7 @@ import (
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/fees"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"mina-sequencer/sequencer/webhooks"
 )
 
@@ -207,7 +207,7 @@ func (s *scrape) store(ctx context.Context, show shown) error {
 	}
 	s.fees(look, types, show)
 	for _, state := range stateNames() {
-		show("transactions", float64(o.States[lifecycle.State(state)]), state)
+		show("transactions", float64(o.States[tx.State(state)]), state)
 	}
 	for typ, load := range o.Types {
 		show("waiting", max(0, float64(load.Waiting)), typ)
@@ -245,7 +245,7 @@ func age(now, since time.Time) float64 {
 }
 
 func (s *scrape) senders(all []*senders.Sender, fees map[string]uint64, show shown) {
-	counts := map[[2]string]int{{string(lifecycle.QueueFree), ""}: 0}
+	counts := map[[2]string]int{{string(tx.QueueFree), ""}: 0}
 	for _, x := range all {
 		counts[[2]string{string(x.State()), string(x.Reason)}]++
 		show("sender_available", truth(x.Available()), x.AccountID)

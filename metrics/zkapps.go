@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 const (
@@ -21,14 +21,14 @@ type zkApps struct {
 	counts map[string][2]uint64 // landed and failed
 }
 
-func (z *zkApps) add(touched []lifecycle.Account, failed bool) {
+func (z *zkApps) add(touched []tx.Account, failed bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if z.counts == nil {
 		z.counts = map[string][2]uint64{}
 	}
 	for i, a := range touched {
-		if slices.ContainsFunc(touched[:i], func(before lifecycle.Account) bool { return before.Key == a.Key }) {
+		if slices.ContainsFunc(touched[:i], func(before tx.Account) bool { return before.Key == a.Key }) {
 			continue // of another token
 		}
 		n, known := z.counts[a.Key]

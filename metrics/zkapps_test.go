@@ -5,16 +5,16 @@ import (
 	"slices"
 	"testing"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestZkApps: the busiest are shown, however many others come, each key once for a command.
 func TestZkApps(t *testing.T) {
 	t.Parallel()
 	var z zkApps
-	of := func(keys ...string) (all []lifecycle.Account) {
+	of := func(keys ...string) (all []tx.Account) {
 		for _, k := range keys {
-			all = append(all, lifecycle.Account{Key: k, Token: lifecycle.MinaToken}, lifecycle.Account{Key: k, Token: "another"})
+			all = append(all, tx.Account{Key: k, Token: tx.MinaToken}, tx.Account{Key: k, Token: "another"})
 		}
 		return all
 	}

@@ -15,7 +15,7 @@ import (
 
 	"mina-sequencer/mina"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A served handler answers without a network, so that it runs in a bubble.
@@ -180,7 +180,7 @@ func TestPastGap(t *testing.T) {
 		})
 		node := mina.NewNode("http://node/graphql", mina.NodeOptions{Client: &http.Client{Transport: served{gateway}}})
 		k := mina.NewTracker(mina.TrackerOptions{Nodes: []*mina.Node{node}, Depth: 5, Archive: s.archive})
-		w := lifecycle.Watch{Payer: devnet.Key(payer), Hashes: []string{s.send(ours(0))}, ValidUntil: 30, Since: 1}
+		w := tx.Watch{Payer: devnet.Key(payer), Hashes: []string{s.send(ours(0))}, ValidUntil: 30, Since: 1}
 		k.Watch("a", w)
 		k.Poll(t.Context())
 		mute = true
@@ -196,7 +196,7 @@ func TestPastGap(t *testing.T) {
 				t.Errorf("then: %v", c.Err)
 			}
 		}
-		if got := k.Sighting("a"); got.Fate != lifecycle.FateIncluded || !got.Archived || got.Hash != w.Hashes[0] {
+		if got := k.Sighting("a"); got.Fate != tx.FateIncluded || !got.Archived || got.Hash != w.Hashes[0] {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -212,9 +212,9 @@ func TestPastNonce(t *testing.T) {
 		hash := s.send(ours(1))
 		s.slots(100)
 		k := s.tracker(s.archive)
-		k.Watch("x", lifecycle.Watch{Payer: devnet.Key(payer), Nonce: 1, Hashes: []string{hash}, Since: 1})
+		k.Watch("x", tx.Watch{Payer: devnet.Key(payer), Nonce: 1, Hashes: []string{hash}, Since: 1})
 		k.Poll(t.Context())
-		if g := k.Sighting("x"); !g.Archived || g.Fate != lifecycle.FateIncluded || g.Nonce != 1 {
+		if g := k.Sighting("x"); !g.Archived || g.Fate != tx.FateIncluded || g.Nonce != 1 {
 			t.Errorf("%+v", g)
 		}
 	})
@@ -224,36 +224,36 @@ func TestPastNonce(t *testing.T) {
 // the nodes no longer hold the block that did it; the archive knows the rest.
 func TestPast(t *testing.T) {
 	t.Parallel()
-	watch := func(hashes ...string) lifecycle.Watch {
-		return lifecycle.Watch{Payer: devnet.Key(payer), Hashes: hashes, Memo: "ours", ValidUntil: 30, Since: 1}
+	watch := func(hashes ...string) tx.Watch {
+		return tx.Watch{Payer: devnet.Key(payer), Hashes: hashes, Memo: "ours", ValidUntil: 30, Since: 1}
 	}
 	for _, tt := range []struct {
 		name  string
 		fails bool
-		watch func(hash string) lifecycle.Watch
+		watch func(hash string) tx.Watch
 		sent  bool
 		found bool
-		want  lifecycle.Sighting
+		want  tx.Sighting
 	}{
-		{"included", false, func(h string) lifecycle.Watch { return watch(h) }, true, true, lifecycle.Sighting{Fate: lifecycle.FateIncluded, Archived: true}},
-		{"failed", true, func(h string) lifecycle.Watch { return watch(h) }, true, true, lifecycle.Sighting{Fate: lifecycle.FateFailed, Archived: true}},
-		{"known by its memo", false, func(string) lifecycle.Watch { return watch() }, true, true, lifecycle.Sighting{Fate: lifecycle.FateIncluded, Archived: true}},
-		{"legacy, by its hash", false, func(h string) lifecycle.Watch {
+		{"included", false, func(h string) tx.Watch { return watch(h) }, true, true, tx.Sighting{Fate: tx.FateIncluded, Archived: true}},
+		{"failed", true, func(h string) tx.Watch { return watch(h) }, true, true, tx.Sighting{Fate: tx.FateFailed, Archived: true}},
+		{"known by its memo", false, func(string) tx.Watch { return watch() }, true, true, tx.Sighting{Fate: tx.FateIncluded, Archived: true}},
+		{"legacy, by its hash", false, func(h string) tx.Watch {
 			w := watch(h)
 			w.Legacy, w.Memo, w.ValidUntil = true, "another", 0
 			return w
-		}, true, true, lifecycle.Sighting{Fate: lifecycle.FateIncluded, Archived: true}},
-		{"a stranger's", false, func(string) lifecycle.Watch {
+		}, true, true, tx.Sighting{Fate: tx.FateIncluded, Archived: true}},
+		{"a stranger's", false, func(string) tx.Watch {
 			w := watch()
 			w.Memo = "another"
 			return w
-		}, true, false, lifecycle.Sighting{Fate: lifecycle.FateUnknown, Passed: true, Sought: true}},
-		{"legacy, nothing to know it by", false, func(string) lifecycle.Watch {
+		}, true, false, tx.Sighting{Fate: tx.FateUnknown, Passed: true, Sought: true}},
+		{"legacy, nothing to know it by", false, func(string) tx.Watch {
 			w := watch()
 			w.Legacy, w.Memo = true, "another"
 			return w
-		}, true, false, lifecycle.Sighting{Fate: lifecycle.FateUnknown, Passed: true, Sought: true}},
-		{"never sent", false, func(string) lifecycle.Watch { return watch() }, false, false, lifecycle.Sighting{Fate: lifecycle.FateExpired}},
+		}, true, false, tx.Sighting{Fate: tx.FateUnknown, Passed: true, Sought: true}},
+		{"never sent", false, func(string) tx.Watch { return watch() }, false, false, tx.Sighting{Fate: tx.FateExpired}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -316,7 +316,7 @@ func searching(t *testing.T) (s *scene, k *mina.Tracker, hash string) {
 	hash = s.send(ours(0))
 	s.slots(2023)
 	k = s.tracker(s.archive)
-	k.Watch("x", lifecycle.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}, Since: 0})
+	k.Watch("x", tx.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}, Since: 0})
 	if k.Poll(t.Context()); s.asked != 5 {
 		t.Errorf("%d questions in the first poll", s.asked)
 	}
@@ -337,7 +337,7 @@ func TestPastInSteps(t *testing.T) {
 			t.Errorf("%d polls, %d questions: %+v, %v", polls, s.asked, k.Sighting("x"), k.Chain().Archive)
 		}
 		// Another one, in vain at first.
-		k.Watch("y", lifecycle.Watch{Payer: devnet.Key(payer), Memo: "nobody's", Since: 1950})
+		k.Watch("y", tx.Watch{Payer: devnet.Key(payer), Memo: "nobody's", Since: 1950})
 		for range 9 {
 			k.Poll(t.Context())
 		}
@@ -407,7 +407,7 @@ func TestArchiveNotBelieved(t *testing.T) {
 		} {
 			s.net.SetArchive(tt.faults)
 			k := s.tracker(tt.archive)
-			k.Watch("x", lifecycle.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}})
+			k.Watch("x", tx.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}})
 			for range 3 {
 				k.Poll(t.Context())
 			}
@@ -419,13 +419,13 @@ func TestArchiveNotBelieved(t *testing.T) {
 			}
 			s.net.SetArchive(devnet.ArchiveFaults{})
 			k.Poll(t.Context())
-			if g := k.Sighting("x"); tt.archive == s.archive && (g.Fate != lifecycle.FateIncluded || !g.Agreed || k.Chain().Archive != nil) {
+			if g := k.Sighting("x"); tt.archive == s.archive && (g.Fate != tx.FateIncluded || !g.Agreed || k.Chain().Archive != nil) {
 				t.Errorf("%s, and then well: %+v, %v", name, g, k.Chain().Archive)
 			}
 		}
 		// That there is none is told for as long as it is wanted.
 		without := s.tracker(nil)
-		without.Watch("x", lifecycle.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}})
+		without.Watch("x", tx.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}})
 		if without.Poll(t.Context()); !errors.Is(without.Chain().Archive, mina.ErrNoArchive) {
 			t.Error(without.Chain().Archive)
 		}
@@ -440,7 +440,7 @@ func TestArchiveNotBelieved(t *testing.T) {
 			}
 		}
 		k := s.tracker(s.archive)
-		k.Watch("x", lifecycle.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}})
+		k.Watch("x", tx.Watch{Payer: devnet.Key(payer), Hashes: []string{hash}})
 		asked := s.asked
 		for range 3 {
 			k.Poll(t.Context())

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestEra: all three parameters tell it, and nothing else.
@@ -61,7 +61,7 @@ func TestForked(t *testing.T) {
 			d.genesis = began.Add(-time.Hour).Format(time.RFC3339)
 			d.accounts[payer] = 1
 			tracker := NewTracker(TrackerOptions{Nodes: []*Node{d.node(t, 0)}, MaxTipAge: 1000 * time.Hour})
-			watch := lifecycle.Watch{Payer: payer, Hashes: []string{hash}, Memo: "m", Since: 1005}
+			watch := tx.Watch{Payer: payer, Hashes: []string{hash}, Memo: "m", Since: 1005}
 			if read {
 				tracker.Watch("done", watch)
 			}
@@ -83,7 +83,7 @@ func TestForked(t *testing.T) {
 				t.Fatalf("after: %+v", c)
 			}
 			g := tracker.Sighting("done")
-			if read && (g.Fate != lifecycle.FateIncluded || g.Depth != 3) || !read && !g.Passed {
+			if read && (g.Fate != tx.FateIncluded || g.Depth != 3) || !read && !g.Passed {
 				t.Errorf("it is %+v", g)
 			}
 		})

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"mina-sequencer/sequencer/fees"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"strings"
 	"unicode/utf8"
 )
@@ -90,12 +90,12 @@ func (e *Error) Error() string {
 
 // Codes of our own, where Mina gives a text only or nothing at all.
 const (
-	CodeNoAnswer       = lifecycle.CodeNoAnswer // Transport: nothing usable came back
-	CodeGateway        = lifecycle.CodeGateway  // Transport: words that are not Mina's, and may be a gateway's
-	CodeEvicted        = fees.CodeEvicted       // RaiseFee: the pool is full and the fee too low
-	CodeMalformed      = "Malformed"            // Permanent: the node cannot read the command
-	CodeUnknownRefusal = "Unknown_refusal"      // Reprove: a refusal in words that we do not know
-	CodeUnknownFailure = "Unknown_failure"      // Reprove: a failure without a reason that we can name
+	CodeNoAnswer       = tx.CodeNoAnswer   // Transport: nothing usable came back
+	CodeGateway        = tx.CodeGateway    // Transport: words that are not Mina's, and may be a gateway's
+	CodeEvicted        = fees.CodeEvicted  // RaiseFee: the pool is full and the fee too low
+	CodeMalformed      = "Malformed"       // Permanent: the node cannot read the command
+	CodeUnknownRefusal = "Unknown_refusal" // Reprove: a refusal in words that we do not know
+	CodeUnknownFailure = "Unknown_failure" // Reprove: a failure without a reason that we can name
 )
 
 // ClassifySend reads the messages with which sendZkapp or sendPayment was answered.
@@ -303,10 +303,10 @@ func shorten(text string) string {
 }
 
 // failure classes why c failed in its block; zero if it did not.
-func (c *Command) failure() lifecycle.Failure {
+func (c *Command) failure() tx.Failure {
 	if !c.Failed {
-		return lifecycle.Failure{}
+		return tx.Failure{}
 	}
 	class, code := ClassifyFailures(c.Failures)
-	return lifecycle.Failure{Code: code, Reasons: fmt.Sprint(c.Failures), Permanent: class == Permanent}
+	return tx.Failure{Code: code, Reasons: fmt.Sprint(c.Failures), Permanent: class == Permanent}
 }

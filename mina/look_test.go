@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"mina-sequencer/sequencer/fees"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"slices"
 	"strings"
 	"sync"
@@ -49,15 +49,15 @@ func (n *net) poll() {
 func TestHangingNode(t *testing.T) {
 	slowly(t, func(n *net) {
 		n.Watch("a", watchA())
-		n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1010, AccountNext: 7})
+		n.see("a", tx.Sighting{Fate: tx.FateAbsent, Agreed: true, TipSlot: 1010, AccountNext: 7})
 		n.nodes[2].do(func() { n.nodes[2].hang = true })
 		for _, d := range n.nodes[:2] {
 			d.set(grow(chainOf(10), "", commandA(t)))
 		}
 		n.takes(leastGrace, "the first poll", n.poll)
 		n.takes(0, "the second", n.poll)
-		in := lifecycle.Sighting{
-			Fate: lifecycle.FateIncluded, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1011,
+		in := tx.Sighting{
+			Fate: tx.FateIncluded, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1011,
 		}
 		n.see("a", in)
 		c := n.Chain()
@@ -70,11 +70,11 @@ func TestHangingNode(t *testing.T) {
 			d.set(extend(grow(chainOf(10), "r", Command{Hash: hashOf("x"), Payer: keyA, Nonce: 7, Payment: true}), 2, "r"))
 		}
 		n.takes(0, "a poll after a reorg", n.poll)
-		n.see("a", lifecycle.Sighting{Fate: lifecycle.FateUnknown})
+		n.see("a", tx.Sighting{Fate: tx.FateUnknown})
 		<-time.After(defaultTimeout)
 		n.takes(0, "a poll after its vote is lost", n.poll)
-		n.see("a", lifecycle.Sighting{
-			Fate: lifecycle.FateDisplaced, Agreed: true, Depth: 3, Hash: hashOf("x"), Nonce: 7, Height: 111, StateHash: "3N-111r", TipSlot: 1013,
+		n.see("a", tx.Sighting{
+			Fate: tx.FateDisplaced, Agreed: true, Depth: 3, Hash: hashOf("x"), Nonce: 7, Height: 111, StateHash: "3N-111r", TipSlot: 1013,
 		})
 		// It is no quorum's part by its last word.
 		n.nodes[1].do(func() { n.nodes[1].status = 500 })
@@ -100,7 +100,7 @@ func TestSlowNode(t *testing.T) {
 			d.set(extend(grow(chainOf(10), "", failed), 1, ""))
 		}
 		n.takes(0, "a poll", n.poll)
-		if s := n.Sighting("a"); s.Fate != lifecycle.FateFailed || s.Agreed {
+		if s := n.Sighting("a"); s.Fate != tx.FateFailed || s.Agreed {
 			n.Errorf("before its look has ended: %+v", s)
 		}
 		<-time.After(time.Minute)
@@ -349,7 +349,7 @@ func TestLateStays(t *testing.T) {
 		n.poll()
 		n.Watch("a", watchA())
 		n.poll()
-		if s := n.Sighting("a"); s.Agreed || s.Fate != lifecycle.FateUnknown {
+		if s := n.Sighting("a"); s.Agreed || s.Fate != tx.FateUnknown {
 			n.Errorf("%+v", s)
 		}
 	})

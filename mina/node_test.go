@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -354,11 +354,11 @@ func FuzzNode(f *testing.F) {
 			t.Errorf("%q, %v", hash, err)
 		}
 		tr := NewTracker(TrackerOptions{Nodes: []*Node{n}})
-		tr.Watch("a", lifecycle.Watch{Payer: keyA, Hashes: []string{hashOf("a")}})
-		tr.Watch("b", lifecycle.Watch{Payer: keyA, Legacy: true})
+		tr.Watch("a", tx.Watch{Payer: keyA, Hashes: []string{hashOf("a")}})
+		tr.Watch("b", tx.Watch{Payer: keyA, Legacy: true})
 		tr.Poll(ctx)
 		tr.Poll(ctx)
-		if s := tr.Sighting("a"); s.Agreed && s.Fate == lifecycle.FateUnknown {
+		if s := tr.Sighting("a"); s.Agreed && s.Fate == tx.FateUnknown {
 			t.Error(fmt.Sprint(s))
 		}
 	})

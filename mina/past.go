@@ -2,7 +2,7 @@ package mina
 
 import (
 	"context"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"slices"
 	"time"
 )
@@ -118,7 +118,7 @@ func (p *past) read(ctx context.Context, a *Archive) (done bool, err error) {
 }
 
 // knows reports whether a command without a nonce is surely ours.
-func knows(w *lifecycle.Watch, c *Command) bool {
+func knows(w *tx.Watch, c *Command) bool {
 	if slices.Contains(w.Hashes, c.Hash) {
 		return true
 	}
@@ -128,10 +128,10 @@ func knows(w *lifecycle.Watch, c *Command) bool {
 
 // tell makes a sighting of what the archive told, where the nodes can say no
 // more than that the nonce is spent.
-func (a *archived) tell(s lifecycle.Sighting, nonce uint32, voters []*view) lifecycle.Sighting {
-	s.Fate, s.Agreed, s.Archived, s.Passed = lifecycle.FateIncluded, true, true, false
+func (a *archived) tell(s tx.Sighting, nonce uint32, voters []*view) tx.Sighting {
+	s.Fate, s.Agreed, s.Archived, s.Passed = tx.FateIncluded, true, true, false
 	if a.command.Failed {
-		s.Fate = lifecycle.FateFailed
+		s.Fate = tx.FateFailed
 	}
 	s.Hash, s.Nonce = a.command.Hash, nonce // the archive tells none
 	s.Height, s.StateHash = a.in.Height, a.in.StateHash

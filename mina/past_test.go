@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // An annals answers as an archive does, of blocks that are named by their heights.
@@ -91,7 +91,7 @@ func TestPastReads(t *testing.T) {
 			t.Parallel()
 			source := &annals{fork: tt.fork}
 			archive := NewArchive("http://archive", NodeOptions{Client: &http.Client{Transport: source}})
-			w := newWatched(lifecycle.Watch{Payer: keyA, Since: tt.since})
+			w := newWatched(tx.Watch{Payer: keyA, Since: tt.since})
 			w.sighting.Passed = true
 			var err error
 			p := newPast([]*watched{w}, tt.floors)
@@ -106,7 +106,7 @@ func TestPastReads(t *testing.T) {
 			}
 		})
 	}
-	w := newWatched(lifecycle.Watch{Payer: keyA})
+	w := newWatched(tx.Watch{Payer: keyA})
 	if w.sighting.Passed = true; newPast([]*watched{w}, nil) != nil {
 		t.Error("a search without a node")
 	}
@@ -125,9 +125,9 @@ func TestPastFinds(t *testing.T) {
 	source := &annals{holds: map[uint32][]Command{
 		95: {of(keyB, "b", "theirs")}, 90: {of(keyA, "a", "ours"), of(keyB, "x", "ours")}, 85: {of(keyA, "earlier", "ours")},
 	}}
-	a := newWatched(lifecycle.Watch{Payer: keyA, Memo: "ours"})
-	b := newWatched(lifecycle.Watch{Payer: keyB, Hashes: []string{hashOf("b")}, Memo: "not told"})
-	none := newWatched(lifecycle.Watch{Payer: offX2, Memo: "ours"})
+	a := newWatched(tx.Watch{Payer: keyA, Memo: "ours"})
+	b := newWatched(tx.Watch{Payer: keyB, Hashes: []string{hashOf("b")}, Memo: "not told"})
+	none := newWatched(tx.Watch{Payer: offX2, Memo: "ours"})
 	all := []*watched{none, a, b}
 	for _, w := range all {
 		w.sighting.Passed = true
@@ -158,7 +158,7 @@ func TestKnows(t *testing.T) {
 		{"we gave it none", "x", "", memoOf(t, ""), false},
 		{"its memo cannot be read", "x", "", "nonsense", false},
 	} {
-		w := &lifecycle.Watch{Hashes: []string{hashOf("a")}, Memo: tt.ours}
+		w := &tx.Watch{Hashes: []string{hashOf("a")}, Memo: tt.ours}
 		if got := knows(w, &Command{Hash: hashOf(tt.hash), Memo: tt.memo}); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
 		}
@@ -174,16 +174,16 @@ func TestTell(t *testing.T) {
 		for _, h := range heights {
 			voters = append(voters, &view{said: said{tip: Header{Height: h}}})
 		}
-		want := lifecycle.Sighting{
-			Fate: lifecycle.FateFailed, Agreed: true, Archived: true, Hash: "a", Nonce: 7, Height: 100, StateHash: "A", Depth: 11,
+		want := tx.Sighting{
+			Fate: tx.FateFailed, Agreed: true, Archived: true, Hash: "a", Nonce: 7, Height: 100, StateHash: "A", Depth: 11,
 			Failure: a.command.failure(), TipSlot: 5,
 		}
-		if diff := cmp.Diff(want, a.tell(lifecycle.Sighting{Passed: true, TipSlot: 5}, 7, voters)); diff != "" {
+		if diff := cmp.Diff(want, a.tell(tx.Sighting{Passed: true, TipSlot: 5}, 7, voters)); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", heights, diff)
 		}
 	}
 	a.command.Failed = false
-	if s := a.tell(lifecycle.Sighting{}, 7, nil); s.Fate != lifecycle.FateIncluded || s.Failure != (lifecycle.Failure{}) {
+	if s := a.tell(tx.Sighting{}, 7, nil); s.Fate != tx.FateIncluded || s.Failure != (tx.Failure{}) {
 		t.Errorf("%+v", s)
 	}
 }

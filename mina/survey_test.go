@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestSurvey: what any synced node shows of a payer is found, by as few questions
@@ -169,7 +169,7 @@ func TestSurveyMoves(t *testing.T) {
 			d := n.nodes[0]
 			d.k, d.accounts[keyA] = k, 9
 			if tt.before > 0 {
-				n.Watch("old", lifecycle.Watch{Payer: keyB, Since: d.blocks[70].Slot})
+				n.Watch("old", tx.Watch{Payer: keyB, Since: d.blocks[70].Slot})
 			}
 			for range tt.before {
 				n.Poll(t.Context())
@@ -241,7 +241,7 @@ func TestSurveyBeside(t *testing.T) {
 		d.accounts[keyA] = 9
 	}
 	late.status = 503
-	n.Watch("half", lifecycle.Watch{Payer: keyB, Since: late.blocks[150].Slot})
+	n.Watch("half", tx.Watch{Payer: keyB, Since: late.blocks[150].Slot})
 	n.Poll(t.Context())
 	late.do(func() { late.status = 0 })
 	n.views[2].late.Store(true)
@@ -393,7 +393,7 @@ func TestSurveyMovesChain(t *testing.T) {
 	if _, err := n.Survey(t.Context(), []Wanted{{Payer: keyB, Whole: true}}); class(err) != Transport {
 		t.Errorf("its chain was reorganised: %v", err)
 	}
-	n.see("a", lifecycle.Sighting{
-		Fate: lifecycle.FateIncluded, Agreed: true, Depth: 4, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111r", TipSlot: 1014,
+	n.see("a", tx.Sighting{
+		Fate: tx.FateIncluded, Agreed: true, Depth: 4, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111r", TipSlot: 1014,
 	})
 }

@@ -30,7 +30,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"slices"
 	"sync"
 	"time"
@@ -114,7 +114,7 @@ type Tracker struct {
 }
 
 type watched struct {
-	lifecycle.Watch
+	tx.Watch
 	hashes []string // those of Hashes that a node can be asked for
 	sane   bool     // Payer can be asked for
 	// noticed is each node's tip when its ledger was first seen past Nonce
@@ -125,13 +125,13 @@ type watched struct {
 	archived *archived
 	soughtAt time.Time
 	// Guarded by the tracker's mu.
-	sighting lifecycle.Sighting
+	sighting tx.Sighting
 	settled  bool // in a block on every node: stays as it is while no chain moves
 }
 
-func newWatched(w lifecycle.Watch) *watched {
+func newWatched(w tx.Watch) *watched {
 	w.Hashes = slices.Clone(w.Hashes)
-	n := &watched{Watch: w, sighting: lifecycle.Sighting{Fate: lifecycle.FateUnknown}}
+	n := &watched{Watch: w, sighting: tx.Sighting{Fate: tx.FateUnknown}}
 	for _, hash := range w.Hashes {
 		if ValidHash(hash) {
 			n.hashes = append(n.hashes, hash)
@@ -142,7 +142,7 @@ func newWatched(w lifecycle.Watch) *watched {
 	return n
 }
 
-func (w *watched) same(o lifecycle.Watch) bool {
+func (w *watched) same(o tx.Watch) bool {
 	return w.Payer == o.Payer && w.Nonce == o.Nonce && w.Memo == o.Memo && w.ValidUntil == o.ValidUntil &&
 		w.Since == o.Since && w.Legacy == o.Legacy && w.Found == o.Found && slices.Equal(w.Hashes, o.Hashes)
 }
@@ -166,7 +166,7 @@ func NewTracker(o TrackerOptions) *Tracker {
 
 // Watch starts to follow id, or replaces what is followed under it: its
 // sighting is Unknown until the next poll. The same Watch again changes nothing.
-func (t *Tracker) Watch(id string, w lifecycle.Watch) {
+func (t *Tracker) Watch(id string, w tx.Watch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if old := t.watches[id]; old != nil && old.same(w) {
@@ -191,13 +191,13 @@ func (t *Tracker) Watching() int {
 
 // Sighting returns what the last poll says of id; Unknown if id was not
 // watched when it ran.
-func (t *Tracker) Sighting(id string) lifecycle.Sighting {
+func (t *Tracker) Sighting(id string) tx.Sighting {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if w := t.watches[id]; w != nil {
 		return w.sighting
 	}
-	return lifecycle.Sighting{Fate: lifecycle.FateUnknown}
+	return tx.Sighting{Fate: tx.FateUnknown}
 }
 
 // Chain returns what the last poll saw.
@@ -322,7 +322,7 @@ func (t *Tracker) judge(watches []*watched, voters []*view, quorum, changed bool
 		for i, v := range voters {
 			word, told := w.words[v]
 			if !told {
-				word = verdict{fate: lifecycle.FateUnknown, tip: v.said.tip}
+				word = verdict{fate: tx.FateUnknown, tip: v.said.tip}
 			}
 			words[i] = word
 			words[i].late = !v.fresh

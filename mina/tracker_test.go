@@ -3,7 +3,7 @@ package mina
 import (
 	"errors"
 	"fmt"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -37,7 +37,7 @@ func newNet(t *testing.T, nodes int, chain []Block) *net {
 }
 
 // see polls and compares the sighting of id.
-func (n *net) see(id string, want lifecycle.Sighting) {
+func (n *net) see(id string, want tx.Sighting) {
 	n.Helper()
 	n.Poll(n.Context())
 	if diff := cmp.Diff(want, n.Sighting(id)); diff != "" {
@@ -46,8 +46,8 @@ func (n *net) see(id string, want lifecycle.Sighting) {
 }
 
 // watchA is a watch of keyA at nonce 7 with the hash labelled a.
-func watchA() lifecycle.Watch {
-	return lifecycle.Watch{Payer: keyA, Nonce: 7, Hashes: []string{hashOf("a")}, Memo: "ours", ValidUntil: 1014, Since: 1005}
+func watchA() tx.Watch {
+	return tx.Watch{Payer: keyA, Nonce: 7, Hashes: []string{hashOf("a")}, Memo: "ours", ValidUntil: 1014, Since: 1005}
 }
 
 func commandA(t *testing.T) Command {
@@ -67,36 +67,36 @@ func TestNodesDiffer(t *testing.T) {
 	with := grow(base, "", commandA(t))
 	failed := commandA(t)
 	failed.Failed, failed.Failures = true, []Failure{{1, []string{"Predicate"}}}
-	one := lifecycle.Sighting{Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111"}
+	one := tx.Sighting{Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111"}
 	for _, tt := range []struct {
 		name   string
 		chains [3][]Block
 		synced int
-		want   func(s *lifecycle.Sighting)
+		want   func(s *tx.Sighting)
 	}{
-		{"one behind", [3][]Block{with, with, base}, 3, func(s *lifecycle.Sighting) { s.Fate, s.TipSlot = lifecycle.FateIncluded, 1011 }},
-		{"only one ahead", [3][]Block{with, base, base}, 3, func(s *lifecycle.Sighting) { s.Fate, s.TipSlot = lifecycle.FateIncluded, 1011 }},
-		{"different tips", [3][]Block{extend(with, 3, ""), with, extend(with, 1, "")}, 3, func(s *lifecycle.Sighting) {
-			s.Fate, s.Agreed, s.Depth, s.TipSlot = lifecycle.FateIncluded, true, 1, 1011
+		{"one behind", [3][]Block{with, with, base}, 3, func(s *tx.Sighting) { s.Fate, s.TipSlot = tx.FateIncluded, 1011 }},
+		{"only one ahead", [3][]Block{with, base, base}, 3, func(s *tx.Sighting) { s.Fate, s.TipSlot = tx.FateIncluded, 1011 }},
+		{"different tips", [3][]Block{extend(with, 3, ""), with, extend(with, 1, "")}, 3, func(s *tx.Sighting) {
+			s.Fate, s.Agreed, s.Depth, s.TipSlot = tx.FateIncluded, true, 1, 1011
 		}},
-		{"far behind", [3][]Block{extend(with, 3, ""), extend(with, 3, ""), base}, 2, func(s *lifecycle.Sighting) {
-			s.Fate, s.Agreed, s.Depth, s.TipSlot = lifecycle.FateIncluded, true, 4, 1014
+		{"far behind", [3][]Block{extend(with, 3, ""), extend(with, 3, ""), base}, 2, func(s *tx.Sighting) {
+			s.Fate, s.Agreed, s.Depth, s.TipSlot = tx.FateIncluded, true, 4, 1014
 		}},
-		{"minority fork without it", [3][]Block{extend(with, 3, ""), extend(with, 3, ""), extend(base, 4, "f")}, 3, func(s *lifecycle.Sighting) {
-			s.Fate, s.TipSlot = lifecycle.FateIncluded, 1014
+		{"minority fork without it", [3][]Block{extend(with, 3, ""), extend(with, 3, ""), extend(base, 4, "f")}, 3, func(s *tx.Sighting) {
+			s.Fate, s.TipSlot = tx.FateIncluded, 1014
 		}},
-		{"included in rival blocks", [3][]Block{with, with, grow(base, "f", commandA(t))}, 3, func(s *lifecycle.Sighting) { s.Fate, s.TipSlot = lifecycle.FateIncluded, 1011 }},
-		{"failed in a rival block", [3][]Block{base, base, grow(base, "f", failed)}, 3, func(s *lifecycle.Sighting) {
-			s.Fate, s.TipSlot, s.StateHash, s.Failure = lifecycle.FateFailed, 1011, "3N-111f", failed.failure()
+		{"included in rival blocks", [3][]Block{with, with, grow(base, "f", commandA(t))}, 3, func(s *tx.Sighting) { s.Fate, s.TipSlot = tx.FateIncluded, 1011 }},
+		{"failed in a rival block", [3][]Block{base, base, grow(base, "f", failed)}, 3, func(s *tx.Sighting) {
+			s.Fate, s.TipSlot, s.StateHash, s.Failure = tx.FateFailed, 1011, "3N-111f", failed.failure()
 		}},
-		{"expired on one fork", [3][]Block{extend(base, 4, ""), extend(base, 4, ""), extend(base, 5, "f")}, 3, func(s *lifecycle.Sighting) {
-			*s = lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1014, AccountNext: 7}
+		{"expired on one fork", [3][]Block{extend(base, 4, ""), extend(base, 4, ""), extend(base, 5, "f")}, 3, func(s *tx.Sighting) {
+			*s = tx.Sighting{Fate: tx.FateAbsent, Agreed: true, TipSlot: 1014, AccountNext: 7}
 		}},
-		{"displaced on one fork", [3][]Block{base, base, grow(base, "f", Command{Hash: hashOf("x"), Payer: keyA, Nonce: 7, Payment: true})}, 3, func(s *lifecycle.Sighting) {
-			*s = lifecycle.Sighting{Fate: lifecycle.FateUnknown}
+		{"displaced on one fork", [3][]Block{base, base, grow(base, "f", Command{Hash: hashOf("x"), Payer: keyA, Nonce: 7, Payment: true})}, 3, func(s *tx.Sighting) {
+			*s = tx.Sighting{Fate: tx.FateUnknown}
 		}},
-		{"expired everywhere", [3][]Block{extend(base, 6, ""), extend(base, 7, ""), extend(base, 5, "f")}, 3, func(s *lifecycle.Sighting) {
-			*s = lifecycle.Sighting{Fate: lifecycle.FateExpired, Agreed: true, Depth: 1, Height: 115, StateHash: "3N-115f", TipSlot: 1015, AccountNext: 7}
+		{"expired everywhere", [3][]Block{extend(base, 6, ""), extend(base, 7, ""), extend(base, 5, "f")}, 3, func(s *tx.Sighting) {
+			*s = tx.Sighting{Fate: tx.FateExpired, Agreed: true, Depth: 1, Height: 115, StateHash: "3N-115f", TipSlot: 1015, AccountNext: 7}
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -157,13 +157,13 @@ func TestVotes(t *testing.T) {
 				n := newNet(t, 3, base)
 				n.Belong("mina:testnet")
 				n.Watch("a", watchA())
-				n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1010, AccountNext: 7})
+				n.see("a", tx.Sighting{Fate: tx.FateAbsent, Agreed: true, TipSlot: 1010, AccountNext: 7})
 				for _, d := range n.nodes {
 					d.set(grow(base, "", commandA(t)))
 				}
 				n.nodes[2].do(func() { tt.change(n.nodes[2]) })
 				// Two of three are the quorum.
-				n.see("a", lifecycle.Sighting{Fate: lifecycle.FateIncluded, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1011})
+				n.see("a", tx.Sighting{Fate: tx.FateIncluded, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1011})
 				c := n.Chain()
 				reason := tt.reason
 				if tt.name == "hanging" {
@@ -174,7 +174,7 @@ func TestVotes(t *testing.T) {
 				}
 				// One of three is none.
 				n.nodes[1].do(func() { tt.change(n.nodes[1]) })
-				n.see("a", lifecycle.Sighting{Fate: lifecycle.FateIncluded, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1011})
+				n.see("a", tx.Sighting{Fate: tx.FateIncluded, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1011})
 				c = n.Chain()
 				if c.Synced != 1 || c.Quorum || !errors.Is(c.Err, ErrNoQuorum) || !strings.Contains(c.Err.Error(), tt.reason) ||
 					!strings.Contains(c.Err.Error(), "1 of 3, want 2") {
@@ -182,7 +182,7 @@ func TestVotes(t *testing.T) {
 				}
 				// None at all: what was known of the network stays.
 				n.nodes[0].do(func() { n.nodes[0].status = 500 })
-				n.see("a", lifecycle.Sighting{Fate: lifecycle.FateUnknown})
+				n.see("a", tx.Sighting{Fate: tx.FateUnknown})
 				if c = n.Chain(); c.Synced != 0 || c.Quorum || c.TipSlot != 1011 || c.K != 290 {
 					t.Errorf("chain %+v", c)
 				}
@@ -193,7 +193,7 @@ func TestVotes(t *testing.T) {
 						d.sync, d.status, d.raw, d.hang, d.network, d.genesis, d.during = "SYNCED", 0, "", false, "mina:testnet", "", nil
 					})
 				}
-				n.see("a", lifecycle.Sighting{Fate: lifecycle.FateIncluded, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1011})
+				n.see("a", tx.Sighting{Fate: tx.FateIncluded, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1011})
 			})
 		})
 	}
@@ -203,7 +203,7 @@ func TestVotes(t *testing.T) {
 // vote: it is not taken for one that has nothing.
 func TestSilentQuestion(t *testing.T) {
 	t.Parallel()
-	for field, w := range map[string]lifecycle.Watch{
+	for field, w := range map[string]tx.Watch{
 		"pooledZkappCommands": watchA(), "block": watchA(), "account": watchA(), "pooledZkappCommands of a payer": {Payer: keyB, Since: 1005, Legacy: true},
 	} {
 		t.Run(field, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestSilentQuestion(t *testing.T) {
 				}
 			})
 			n.Watch("x", w)
-			n.see("x", lifecycle.Sighting{Fate: lifecycle.FateUnknown})
+			n.see("x", tx.Sighting{Fate: tx.FateUnknown})
 			if c := n.Chain(); c.Synced != 1 || len(c.Lost) != 1 || !strings.Contains(c.Lost[0].Error(), "503") {
 				t.Errorf("chain %+v", c)
 			}

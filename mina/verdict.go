@@ -2,13 +2,13 @@ package mina
 
 import (
 	"cmp"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"slices"
 )
 
 // A verdict is one node's word on a Watch.
 type verdict struct {
-	fate    lifecycle.Fate
+	fate    tx.Fate
 	command *Command // pooled, included, or the stranger's
 	in      Header   // the deciding block
 	tip     Header
@@ -19,7 +19,7 @@ type verdict struct {
 
 // find returns the command that the watch is about, ours or not, where the best
 // chain has it. Mina: a chain holds at most one command per payer and nonce.
-func (v *view) find(w *lifecycle.Watch) (landed, bool) {
+func (v *view) find(w *tx.Watch) (landed, bool) {
 	list := v.landed[w.Payer]
 	at, exact := slices.BinarySearchFunc(list, w.Nonce, byNonce)
 	if !w.Legacy {
@@ -70,7 +70,7 @@ func (v *view) findPooled(w *watched) *Command {
 
 // judge says what the node's chain and pool make of a watch.
 func (v *view) judge(w *watched) verdict {
-	d := verdict{fate: lifecycle.FateUnknown, tip: v.tip(), next: v.next(w.Payer)}
+	d := verdict{fate: tx.FateUnknown, tip: v.tip(), next: v.next(w.Payer)}
 	noticed := w.noticed[v]
 	delete(w.noticed, v) // it is kept as long as each look says the same
 	covered := w.Since >= v.cover
@@ -80,12 +80,12 @@ func (v *view) judge(w *watched) verdict {
 		d.command, d.in = x.Command, x.in.Header
 		switch owns(&w.Watch, x.Command) {
 		case ours:
-			d.fate = lifecycle.FateIncluded
+			d.fate = tx.FateIncluded
 			if x.Failed {
-				d.fate = lifecycle.FateFailed
+				d.fate = tx.FateFailed
 			}
 		case theirs:
-			d.fate = lifecycle.FateDisplaced
+			d.fate = tx.FateDisplaced
 		}
 		return d
 	}
@@ -96,18 +96,18 @@ func (v *view) judge(w *watched) verdict {
 			}
 			return 1
 		})
-		d.fate, d.in = lifecycle.FateExpired, v.links[past].Header
+		d.fate, d.in = tx.FateExpired, v.links[past].Header
 		return d
 	}
 	if covered && !w.Legacy && !unspent {
-		if d.in, d.fate = v.spent(w, noticed); d.fate == lifecycle.FateDisplaced {
+		if d.in, d.fate = v.spent(w, noticed); d.fate == tx.FateDisplaced {
 			return d
 		}
 	}
 	if d.command = v.findPooled(w); d.command != nil {
-		d.fate = lifecycle.FatePooled
+		d.fate = tx.FatePooled
 	} else if covered || unspent {
-		d.fate = lifecycle.FateAbsent
+		d.fate = tx.FateAbsent
 	} else {
 		d.passed = true
 	}
@@ -119,9 +119,9 @@ func (v *view) judge(w *watched) verdict {
 // update. The block that did it is not known, so depth is counted from the
 // first block after the one at which it was noticed. A ledger that was read later
 // than the blocks says nothing: the block that is not read yet may hold ours.
-func (v *view) spent(w *watched, noticed Header) (Header, lifecycle.Fate) {
+func (v *view) spent(w *watched, noticed Header) (Header, tx.Fate) {
 	if v.ahead(w) {
-		return Header{}, lifecycle.FateUnknown
+		return Header{}, tx.FateUnknown
 	}
 	if i := v.at(noticed.Height); i < 0 || i >= len(v.links) || v.links[i].StateHash != noticed.StateHash {
 		noticed = v.tip()
@@ -131,9 +131,9 @@ func (v *view) spent(w *watched, noticed Header) (Header, lifecycle.Fate) {
 	}
 	w.noticed[v] = noticed
 	if i := v.at(noticed.Height) + 1; i < len(v.links) {
-		return v.links[i].Header, lifecycle.FateDisplaced
+		return v.links[i].Header, tx.FateDisplaced
 	}
-	return Header{}, lifecycle.FateUnknown
+	return Header{}, tx.FateUnknown
 }
 
 // ahead reports whether it is only the ledger of a later block than those read that has
@@ -162,7 +162,7 @@ const (
 )
 
 // owns says whose the command at the watch's place is.
-func owns(w *lifecycle.Watch, c *Command) owner {
+func owns(w *tx.Watch, c *Command) owner {
 	switch {
 	case c.Payment:
 		return theirs
@@ -181,8 +181,8 @@ func owns(w *lifecycle.Watch, c *Command) owner {
 }
 
 // merge makes one sighting of the words of all nodes that have a vote.
-func merge(words []verdict, quorum bool) lifecycle.Sighting {
-	s := lifecycle.Sighting{Fate: lifecycle.FateUnknown}
+func merge(words []verdict, quorum bool) tx.Sighting {
+	s := tx.Sighting{Fate: tx.FateUnknown}
 	if len(words) == 0 {
 		return s
 	}
@@ -196,24 +196,24 @@ func merge(words []verdict, quorum bool) lifecycle.Sighting {
 	same := true
 	for _, d := range words[1:] {
 		switch {
-		case d.fate == lifecycle.FateUnknown:
+		case d.fate == tx.FateUnknown:
 			same = false
-		case d.fate == lead.fate && (d.fate == lifecycle.FateAbsent || d.fate == lifecycle.FatePooled || d.fate == lifecycle.FateExpired):
-		case d.fate == lifecycle.FateDisplaced && lead.fate == lifecycle.FateDisplaced && d.command == nil && lead.command == nil:
+		case d.fate == lead.fate && (d.fate == tx.FateAbsent || d.fate == tx.FatePooled || d.fate == tx.FateExpired):
+		case d.fate == tx.FateDisplaced && lead.fate == tx.FateDisplaced && d.command == nil && lead.command == nil:
 		case d.fate == lead.fate && d.in.StateHash == lead.in.StateHash && d.commandHash() == lead.commandHash():
-		case d.fate == lifecycle.FateAbsent && lead.fate == lifecycle.FateExpired, d.fate == lifecycle.FateExpired && lead.fate == lifecycle.FateAbsent:
-			lead.fate, lead.in = lifecycle.FateAbsent, Header{}
+		case d.fate == tx.FateAbsent && lead.fate == tx.FateExpired, d.fate == tx.FateExpired && lead.fate == tx.FateAbsent:
+			lead.fate, lead.in = tx.FateAbsent, Header{}
 		default:
 			same = false
 		}
 	}
-	if same && quorum && lead.fate != lifecycle.FateUnknown {
-		if lead.fate == lifecycle.FateIncluded || lead.fate == lifecycle.FateFailed || lead.fate == lifecycle.FateDisplaced || lead.fate == lifecycle.FateExpired {
+	if same && quorum && lead.fate != tx.FateUnknown {
+		if lead.fate == tx.FateIncluded || lead.fate == tx.FateFailed || lead.fate == tx.FateDisplaced || lead.fate == tx.FateExpired {
 			least := slices.MinFunc(words, func(a, b verdict) int { return cmp.Compare(a.depth(), b.depth()) })
 			lead.in, s.Depth = least.in, least.depth()
 		}
 		s.Agreed = true
-	} else if lead = loudest(words); lead.fate == lifecycle.FateUnknown {
+	} else if lead = loudest(words); lead.fate == tx.FateUnknown {
 		return s
 	}
 	s.Fate, s.Height, s.StateHash = lead.fate, lead.in.Height, lead.in.StateHash
@@ -226,7 +226,7 @@ func merge(words []verdict, quorum bool) lifecycle.Sighting {
 		if s.Agreed || d.fate == lead.fate {
 			s.TipSlot = min(s.TipSlot, d.tip.Slot)
 		}
-		if s.Agreed && (s.Fate == lifecycle.FateAbsent || s.Fate == lifecycle.FatePooled || s.Fate == lifecycle.FateExpired) {
+		if s.Agreed && (s.Fate == tx.FateAbsent || s.Fate == tx.FatePooled || s.Fate == tx.FateExpired) {
 			s.AccountNext = max(s.AccountNext, d.next)
 		}
 	}
@@ -236,21 +236,21 @@ func merge(words []verdict, quorum bool) lifecycle.Sighting {
 // included leaves out of the words of late nodes those that say nothing against an
 // inclusion, where all others, a quorum of them, tell of one.
 func included(words []verdict, quorum bool) []verdict {
-	if !quorum || slices.ContainsFunc(words, func(d verdict) bool { return !d.late && d.fate != lifecycle.FateIncluded }) {
+	if !quorum || slices.ContainsFunc(words, func(d verdict) bool { return !d.late && d.fate != tx.FateIncluded }) {
 		return words
 	}
 	return slices.DeleteFunc(words, func(d verdict) bool {
-		return d.late && (d.fate == lifecycle.FateUnknown || d.fate == lifecycle.FateAbsent || d.fate == lifecycle.FatePooled)
+		return d.late && (d.fate == tx.FateUnknown || d.fate == tx.FateAbsent || d.fate == tx.FatePooled)
 	})
 }
 
 // loudest picks the word that is enough to wait by, where there is no
 // agreement; it is Unknown if there is none.
 func loudest(words []verdict) verdict {
-	for _, fate := range []lifecycle.Fate{lifecycle.FateIncluded, lifecycle.FateFailed, lifecycle.FatePooled} {
+	for _, fate := range []tx.Fate{tx.FateIncluded, tx.FateFailed, tx.FatePooled} {
 		if i := slices.IndexFunc(words, func(d verdict) bool { return d.fate == fate }); i >= 0 {
 			return words[i]
 		}
 	}
-	return verdict{fate: lifecycle.FateUnknown}
+	return verdict{fate: tx.FateUnknown}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestMerge holds the word of up to three nodes, of every kind, late or not, against what the
@@ -20,20 +20,20 @@ func TestMerge(t *testing.T) {
 	a, b := &Command{Hash: "a", Nonce: 7}, &Command{Hash: "b", Nonce: 7}
 	failed := &Command{Hash: "f", Nonce: 7, Failed: true, Failures: []Failure{{1, []string{"Predicate"}}}}
 	kinds := []verdict{
-		{fate: lifecycle.FateUnknown},
-		{fate: lifecycle.FateUnknown, passed: true},
-		{fate: lifecycle.FateIncluded, command: a, in: inA},
-		{fate: lifecycle.FateIncluded, command: a, in: inB},
-		{fate: lifecycle.FateIncluded, command: b, in: inA},
-		{fate: lifecycle.FateFailed, command: failed, in: inA},
-		{fate: lifecycle.FateDisplaced, command: b, in: inA},
-		{fate: lifecycle.FateDisplaced, in: inA},
-		{fate: lifecycle.FateDisplaced, in: inB},
-		{fate: lifecycle.FateExpired, in: inA},
-		{fate: lifecycle.FateExpired, in: inB},
-		{fate: lifecycle.FateAbsent},
-		{fate: lifecycle.FatePooled, command: a},
-		{fate: lifecycle.FatePooled, command: b},
+		{fate: tx.FateUnknown},
+		{fate: tx.FateUnknown, passed: true},
+		{fate: tx.FateIncluded, command: a, in: inA},
+		{fate: tx.FateIncluded, command: a, in: inB},
+		{fate: tx.FateIncluded, command: b, in: inA},
+		{fate: tx.FateFailed, command: failed, in: inA},
+		{fate: tx.FateDisplaced, command: b, in: inA},
+		{fate: tx.FateDisplaced, in: inA},
+		{fate: tx.FateDisplaced, in: inB},
+		{fate: tx.FateExpired, in: inA},
+		{fate: tx.FateExpired, in: inB},
+		{fate: tx.FateAbsent},
+		{fate: tx.FatePooled, command: a},
+		{fate: tx.FatePooled, command: b},
 	}
 	var all []verdict
 	for _, d := range kinds {
@@ -70,8 +70,8 @@ func TestMerge(t *testing.T) {
 }
 
 // sighted is what the package comment promises of the words of nodes.
-func sighted(words []verdict, quorum bool) (s lifecycle.Sighting) {
-	with := func(fates ...lifecycle.Fate) func(verdict) bool {
+func sighted(words []verdict, quorum bool) (s tx.Sighting) {
+	with := func(fates ...tx.Fate) func(verdict) bool {
 		return func(d verdict) bool { return slices.Contains(fates, d.fate) }
 	}
 	every := func(words []verdict, f func(verdict) bool) bool {
@@ -83,7 +83,7 @@ func sighted(words []verdict, quorum bool) (s lifecycle.Sighting) {
 		}
 		return nil
 	}
-	s.Fate = lifecycle.FateUnknown
+	s.Fate = tx.FateUnknown
 	if len(words) == 0 {
 		return s
 	}
@@ -92,21 +92,21 @@ func sighted(words []verdict, quorum bool) (s lifecycle.Sighting) {
 		return s
 	}
 	prompt := slices.DeleteFunc(slices.Clone(words), func(d verdict) bool { return d.late })
-	if quorum && every(prompt, with(lifecycle.FateIncluded)) {
-		quiet := with(lifecycle.FateUnknown, lifecycle.FateAbsent, lifecycle.FatePooled)
+	if quorum && every(prompt, with(tx.FateIncluded)) {
+		quiet := with(tx.FateUnknown, tx.FateAbsent, tx.FatePooled)
 		words = slices.DeleteFunc(slices.Clone(words), func(d verdict) bool { return d.late && quiet(d) })
 	}
 	agree := func(x verdict) func(verdict) bool {
 		switch x.fate {
-		case lifecycle.FateAbsent, lifecycle.FateExpired: // what has expired is absent
-			return with(lifecycle.FateAbsent, lifecycle.FateExpired)
-		case lifecycle.FatePooled:
-			return with(lifecycle.FatePooled)
+		case tx.FateAbsent, tx.FateExpired: // what has expired is absent
+			return with(tx.FateAbsent, tx.FateExpired)
+		case tx.FatePooled:
+			return with(tx.FatePooled)
 		default:
 			return func(d verdict) bool {
 				alike := d.fate == x.fate && (d.command == nil) == (x.command == nil)
 				if alike && d.command == nil { // nobody knows the block that did it
-					return d.fate == lifecycle.FateDisplaced
+					return d.fate == tx.FateDisplaced
 				}
 				return alike && d.in == x.in && d.command.Hash == x.command.Hash
 			}
@@ -117,9 +117,9 @@ func sighted(words []verdict, quorum bool) (s lifecycle.Sighting) {
 	if quorum && every(words, agree(words[0])) {
 		s.Agreed, lead, counted = true, words[0], words
 		if !every(words, with(lead.fate)) {
-			lead = verdict{fate: lifecycle.FateAbsent}
+			lead = verdict{fate: tx.FateAbsent}
 		}
-		if with(lifecycle.FateIncluded, lifecycle.FateFailed, lifecycle.FateDisplaced, lifecycle.FateExpired)(lead) {
+		if with(tx.FateIncluded, tx.FateFailed, tx.FateDisplaced, tx.FateExpired)(lead) {
 			s.Depth = math.MaxInt
 			for _, d := range words {
 				if depth := int(d.tip.Height) - int(d.in.Height) + 1; depth < s.Depth {
@@ -131,7 +131,7 @@ func sighted(words []verdict, quorum bool) (s lifecycle.Sighting) {
 		}
 	} else {
 		var first *verdict
-		for _, fate := range []lifecycle.Fate{lifecycle.FatePooled, lifecycle.FateFailed, lifecycle.FateIncluded} {
+		for _, fate := range []tx.Fate{tx.FatePooled, tx.FateFailed, tx.FateIncluded} {
 			if d := some(with(fate)); d != nil {
 				first = d
 			}
@@ -148,7 +148,7 @@ func sighted(words []verdict, quorum bool) (s lifecycle.Sighting) {
 	}
 	for _, d := range counted {
 		s.TipSlot = min(s.TipSlot, d.tip.Slot)
-		if s.Agreed && with(lifecycle.FateAbsent, lifecycle.FatePooled, lifecycle.FateExpired)(lead) {
+		if s.Agreed && with(tx.FateAbsent, tx.FatePooled, tx.FateExpired)(lead) {
 			s.AccountNext = max(s.AccountNext, d.next)
 		}
 	}
@@ -172,18 +172,18 @@ func TestFindPooled(t *testing.T) {
 	pool := []Command{of("five", 5), of("seven", 7), of("eight", 8)}
 	for _, tt := range []struct {
 		name  string
-		watch lifecycle.Watch
+		watch tx.Watch
 		want  string
 	}{
-		{"by the nonce", lifecycle.Watch{Nonce: 7, Legacy: true}, "seven"},
-		{"above the nonce", lifecycle.Watch{Nonce: 6, Legacy: true}, "seven"},
-		{"by a hash below the nonce", lifecycle.Watch{Nonce: 7, Legacy: true, Hashes: []string{hashOf("five")}}, "five"},
-		{"by a hash above it", lifecycle.Watch{Nonce: 5, Legacy: true, Hashes: []string{hashOf("eight")}}, "eight"},
-		{"none so high", lifecycle.Watch{Nonce: 9, Legacy: true}, ""},
-		{"found, and gone", lifecycle.Watch{Nonce: 7, Legacy: true, Found: true, Hashes: []string{hashOf("x")}}, ""},
-		{"found", lifecycle.Watch{Nonce: 7, Legacy: true, Found: true, Hashes: []string{hashOf("x"), hashOf("five")}}, "five"},
-		{"signed here", lifecycle.Watch{Nonce: 7, Hashes: []string{hashOf("x"), hashOf("seven")}}, "seven"},
-		{"signed here, at another nonce", lifecycle.Watch{Nonce: 7, Hashes: []string{hashOf("eight")}}, ""},
+		{"by the nonce", tx.Watch{Nonce: 7, Legacy: true}, "seven"},
+		{"above the nonce", tx.Watch{Nonce: 6, Legacy: true}, "seven"},
+		{"by a hash below the nonce", tx.Watch{Nonce: 7, Legacy: true, Hashes: []string{hashOf("five")}}, "five"},
+		{"by a hash above it", tx.Watch{Nonce: 5, Legacy: true, Hashes: []string{hashOf("eight")}}, "eight"},
+		{"none so high", tx.Watch{Nonce: 9, Legacy: true}, ""},
+		{"found, and gone", tx.Watch{Nonce: 7, Legacy: true, Found: true, Hashes: []string{hashOf("x")}}, ""},
+		{"found", tx.Watch{Nonce: 7, Legacy: true, Found: true, Hashes: []string{hashOf("x"), hashOf("five")}}, "five"},
+		{"signed here", tx.Watch{Nonce: 7, Hashes: []string{hashOf("x"), hashOf("seven")}}, "seven"},
+		{"signed here, at another nonce", tx.Watch{Nonce: 7, Hashes: []string{hashOf("eight")}}, ""},
 	} {
 		tt.watch.Payer = keyA
 		v := &view{pooledBy: map[string][]Command{keyA: pool}, pooled: map[string]Command{}}
@@ -198,7 +198,7 @@ func TestFindPooled(t *testing.T) {
 			t.Errorf("%s: %q, want %s", tt.name, got, want)
 		}
 	}
-	other := lifecycle.Watch{Payer: keyB, Nonce: 7, Hashes: []string{hashOf("seven")}}
+	other := tx.Watch{Payer: keyB, Nonce: 7, Hashes: []string{hashOf("seven")}}
 	if c := (&view{pooled: map[string]Command{hashOf("seven"): pool[1]}}).findPooled(newWatched(other)); c != nil {
 		t.Errorf("of another payer: %+v", c)
 	}
@@ -223,7 +223,7 @@ func TestAhead(t *testing.T) {
 		for _, nonce := range tt.nonces {
 			v.landed[keyA] = append(v.landed[keyA], landed{&Command{Nonce: nonce}, &link{}})
 		}
-		if got := v.ahead(&watched{Watch: lifecycle.Watch{Payer: keyA, Nonce: 7}}); got != tt.want {
+		if got := v.ahead(&watched{Watch: tx.Watch{Payer: keyA, Nonce: 7}}); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
 		}
 	}
@@ -261,9 +261,9 @@ func TestSpent(t *testing.T) {
 		if tt.ahead {
 			v.ledger[keyA] = accountReport{next: 8, in: v.tip()}
 		}
-		w := newWatched(lifecycle.Watch{Payer: keyA, Nonce: 7})
+		w := newWatched(tx.Watch{Payer: keyA, Nonce: 7})
 		in, fate := v.spent(w, tt.noticed)
-		if in.StateHash != tt.from || (fate == lifecycle.FateDisplaced) != (tt.from != "") || w.noticed[v] != tt.then {
+		if in.StateHash != tt.from || (fate == tx.FateDisplaced) != (tt.from != "") || w.noticed[v] != tt.then {
 			t.Errorf("%s: %v from %q, noticed at %q", tt.name, fate, in.StateHash, w.noticed[v].StateHash)
 		}
 	}
@@ -274,8 +274,8 @@ func TestExpiredLongAgo(t *testing.T) {
 	t.Parallel()
 	for until, want := range map[uint32]string{0: "", 1: "3N-101", 1000: "3N-101", 1001: "3N-102", 1009: "3N-110", 1010: ""} {
 		v := viewOf(chainOf(10))
-		d := v.judge(newWatched(lifecycle.Watch{Payer: keyA, Nonce: 7, ValidUntil: until}))
-		if (d.fate == lifecycle.FateExpired) != (want != "") || d.in.StateHash != want {
+		d := v.judge(newWatched(tx.Watch{Payer: keyA, Nonce: 7, ValidUntil: until}))
+		if (d.fate == tx.FateExpired) != (want != "") || d.in.StateHash != want {
 			t.Errorf("until %d: %v from %q on, want %q", until, d.fate, d.in.StateHash, want)
 		}
 	}
@@ -289,7 +289,7 @@ func TestWatchIsCopied(t *testing.T) {
 	w.Memo = "not told"
 	n.Watch("a", w)
 	w.Hashes[0] = hashOf("x")
-	if n.Poll(t.Context()); n.Sighting("a").Fate != lifecycle.FateIncluded {
+	if n.Poll(t.Context()); n.Sighting("a").Fate != tx.FateIncluded {
 		t.Errorf("%+v", n.Sighting("a"))
 	}
 }

@@ -2,7 +2,7 @@ package mina
 
 import (
 	"fmt"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"strings"
 	"testing"
 
@@ -42,15 +42,15 @@ func TestPollCost(t *testing.T) {
 		}
 	}
 	poll("more than the window", map[string]int{"daemonStatus": 1, "bestChain": 3, "block": 3, "blocks": 22, "pooledZkappCommands": 3})
-	n.Watch("old", lifecycle.Watch{Payer: keyB, Since: 1})
+	n.Watch("old", tx.Watch{Payer: keyB, Since: 1})
 	poll("beyond the node's memory", map[string]int{"daemonStatus": 2, "bestChain": 2, "block": 23, "blocks": 291 - 65, "pooledZkappCommands": 3, "account": 1})
-	if s := n.Sighting("old"); s.Fate != lifecycle.FateAbsent || !s.Agreed {
+	if s := n.Sighting("old"); s.Fate != tx.FateAbsent || !s.Agreed {
 		t.Errorf("without history, its nonce unspent: %+v", s)
 	}
 	poll("which is not asked again", map[string]int{"daemonStatus": 1, "bestChain": 1, "pooledZkappCommands": 3})
 	n.Forget("old")
 	poll("a payer let go", map[string]int{"daemonStatus": 1, "bestChain": 1, "pooledZkappCommands": 3})
-	n.Watch("old", lifecycle.Watch{Payer: keyB, Since: 1381})
+	n.Watch("old", tx.Watch{Payer: keyB, Since: 1381})
 	poll("its nonce is still known", map[string]int{"daemonStatus": 1, "bestChain": 1, "pooledZkappCommands": 3})
 	for i := range 2*chunk + 1 {
 		n.Forget(fmt.Sprint(i))
@@ -79,7 +79,7 @@ func TestSharedSlots(t *testing.T) {
 	w := watchA()
 	w.Since, w.ValidUntil = 0, 0
 	n.Watch("a", w)
-	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateDisplaced, Agreed: true, Depth: 39, Hash: hashOf("s"), Nonce: 7, Height: 2, StateHash: "3N-2"})
+	n.see("a", tx.Sighting{Fate: tx.FateDisplaced, Agreed: true, Depth: 39, Hash: hashOf("s"), Nonce: 7, Height: 2, StateHash: "3N-2"})
 }
 
 // TestBoundedMemory: a watch that is older than any history keeps no more than
@@ -88,7 +88,7 @@ func TestBoundedMemory(t *testing.T) {
 	t.Parallel()
 	n := newNet(t, 1, chainOf(10))
 	n.nodes[0].k = 30
-	n.Watch("a", lifecycle.Watch{Payer: keyA, Since: 1})
+	n.Watch("a", tx.Watch{Payer: keyA, Since: 1})
 	for range 100 {
 		n.nodes[0].set(extend(n.nodes[0].blocks, 3, ""))
 		n.Poll(t.Context())
@@ -127,14 +127,14 @@ func TestLetGo(t *testing.T) {
 			d.blocks = extend(d.blocks, 1, "")
 		}
 	}
-	n.Watch("old", lifecycle.Watch{Payer: keyB, Since: 1})
+	n.Watch("old", tx.Watch{Payer: keyB, Since: 1})
 	looks := 1
 	for ; !n.Poll(t.Context()).Quorum && looks < 10; looks++ {
 	}
 	if looks < 2 || looks > 3 {
 		t.Errorf("it took %d looks", looks)
 	}
-	if s := n.Sighting("old"); s.Fate == lifecycle.FateUnknown {
+	if s := n.Sighting("old"); s.Fate == tx.FateUnknown {
 		t.Errorf("%+v", s)
 	}
 }
@@ -152,7 +152,7 @@ func TestFalseBlock(t *testing.T) {
 	w := watchA()
 	w.Since = 1010 // the last of them
 	n.Watch("a", w)
-	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateUnknown})
+	n.see("a", tx.Sighting{Fate: tx.FateUnknown})
 	if c := n.Chain(); c.Quorum || !strings.Contains(c.Err.Error(), "not the one of the best chain") {
 		t.Errorf("chain %+v", c)
 	}
@@ -166,10 +166,10 @@ func TestShortHistory(t *testing.T) {
 	w := watchA()
 	w.Nonce = 6 // spent, and one node cannot say by what
 	n.Watch("a", w)
-	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateUnknown})
+	n.see("a", tx.Sighting{Fate: tx.FateUnknown})
 	w.Since = 1008
 	n.Watch("a", w)
-	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1010, AccountNext: 7})
+	n.see("a", tx.Sighting{Fate: tx.FateAbsent, Agreed: true, TipSlot: 1010, AccountNext: 7})
 }
 
 // TestLedgerAhead: what the ledger says when the chain has gone on meanwhile is not
@@ -190,7 +190,7 @@ func TestLedgerAhead(t *testing.T) {
 	d.do(func() { d.blocks, d.accounts[keyA], d.pool = grow(base, "r"), 7, []Command{commandA(t)} })
 	for range 2 {
 		tip := d.blocks[len(d.blocks)-1].Slot
-		n.see("a", lifecycle.Sighting{Fate: lifecycle.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: tip, AccountNext: 7})
+		n.see("a", tx.Sighting{Fate: tx.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: tip, AccountNext: 7})
 		d.do(func() { d.blocks = extend(d.blocks, 2, "r") })
 	}
 }
@@ -202,7 +202,7 @@ func TestReorg(t *testing.T) {
 	n.Watch("a", watchA())
 	included := extend(grow(base, "", commandA(t)), 2, "")
 	n.nodes[0].set(included)
-	in := lifecycle.Sighting{Fate: lifecycle.FateIncluded, Agreed: true, Depth: 3, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1013}
+	in := tx.Sighting{Fate: tx.FateIncluded, Agreed: true, Depth: 3, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1013}
 	n.see("a", in)
 
 	// A longer rival without the command, which went back to the pool while the
@@ -216,11 +216,11 @@ func TestReorg(t *testing.T) {
 			}
 		}
 	})
-	n.see("a", lifecycle.Sighting{Fate: lifecycle.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: 1014, AccountNext: 7})
+	n.see("a", tx.Sighting{Fate: tx.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: 1014, AccountNext: 7})
 	n.nodes[0].do(func() { n.nodes[0].pool, n.nodes[0].during = nil, nil })
-	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1014, AccountNext: 7})
+	n.see("a", tx.Sighting{Fate: tx.FateAbsent, Agreed: true, TipSlot: 1014, AccountNext: 7})
 	n.nodes[0].set(extend(rival, 2, "r"))
-	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateExpired, Agreed: true, Depth: 2, Height: 115, StateHash: "3N-115r", TipSlot: 1016, AccountNext: 7})
+	n.see("a", tx.Sighting{Fate: tx.FateExpired, Agreed: true, Depth: 2, Height: 115, StateHash: "3N-115r", TipSlot: 1016, AccountNext: 7})
 
 	// Back again, deeper than a short best chain shows.
 	n.nodes[0].set(extend(included, 9, ""))
@@ -231,7 +231,7 @@ func TestReorg(t *testing.T) {
 	}
 	// The whole chain replaced, from below what is known.
 	n.nodes[0].set(extend(chainOf(1), 25, "q"))
-	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateExpired, Agreed: true, Depth: 12, Height: 115, StateHash: "3N-115q", TipSlot: 1026, AccountNext: 7})
+	n.see("a", tx.Sighting{Fate: tx.FateExpired, Agreed: true, Depth: 12, Height: 115, StateHash: "3N-115q", TipSlot: 1026, AccountNext: 7})
 }
 
 // TestTwoRaces: twice, far apart, the ledger is read later than the blocks, and has the
@@ -253,7 +253,7 @@ func TestTwoRaces(t *testing.T) {
 		})
 		n.Tracker.views[0].ledger = nil // its minute is over
 		n.Poll(t.Context())
-		if s := n.Sighting("a"); s.Fate != lifecycle.FatePooled {
+		if s := n.Sighting("a"); s.Fate != tx.FatePooled {
 			t.Errorf("at a race: %+v", s)
 		}
 	}
@@ -263,9 +263,9 @@ func TestTwoRaces(t *testing.T) {
 	race()
 	// That block is orphaned, and the command waits again, for long.
 	d.do(func() { d.blocks, d.accounts[keyA], d.pool = extend(base, 20, "r"), 7, []Command{commandA(t)} })
-	n.see("a", lifecycle.Sighting{Fate: lifecycle.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: 1030, AccountNext: 7})
+	n.see("a", tx.Sighting{Fate: tx.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: 1030, AccountNext: 7})
 	race()
-	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateIncluded, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 7, Height: 131, StateHash: "3N-131", TipSlot: 1031})
+	n.see("a", tx.Sighting{Fate: tx.FateIncluded, Agreed: true, Depth: 1, Hash: hashOf("a"), Nonce: 7, Height: 131, StateHash: "3N-131", TipSlot: 1031})
 }
 
 // TestNoticedAnew: a nonce that was spent unseen, and is so no longer, is noticed anew
@@ -279,16 +279,16 @@ func TestNoticedAnew(t *testing.T) {
 	w.ValidUntil, w.Nonce = 0, 6
 	n.Watch("a", w)
 	n.Poll(t.Context())
-	displaced := lifecycle.Sighting{Fate: lifecycle.FateDisplaced, Agreed: true, Depth: 1, Height: 111, StateHash: "3N-111", TipSlot: 1011}
+	displaced := tx.Sighting{Fate: tx.FateDisplaced, Agreed: true, Depth: 1, Height: 111, StateHash: "3N-111", TipSlot: 1011}
 	d.do(func() { d.blocks = extend(base, 1, "") })
 	n.see("a", displaced)
 	// The block that spent it goes, with all that is above the one where it was noticed.
 	d.do(func() { d.blocks, d.accounts[keyA] = extend(base, 9, "r"), 6 })
 	n.Tracker.views[0].ledger = nil // its minute is over
-	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1019, AccountNext: 6})
+	n.see("a", tx.Sighting{Fate: tx.FateAbsent, Agreed: true, TipSlot: 1019, AccountNext: 6})
 	d.do(func() { d.blocks, d.accounts[keyA] = extend(d.blocks, 10, "r"), 7 })
 	n.Tracker.views[0].ledger = nil
-	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateAbsent, Agreed: true, TipSlot: 1029, AccountNext: 7})
+	n.see("a", tx.Sighting{Fate: tx.FateAbsent, Agreed: true, TipSlot: 1029, AccountNext: 7})
 	d.do(func() { d.blocks = extend(d.blocks, 2, "r") })
 	displaced.Depth, displaced.Height, displaced.StateHash, displaced.TipSlot = 2, 130, "3N-130r", 1031
 	n.see("a", displaced)
@@ -465,9 +465,9 @@ func TestPoolAfterReorg(t *testing.T) {
 			}
 		}
 	})
-	n.see("a", lifecycle.Sighting{Fate: lifecycle.FateUnknown})
+	n.see("a", tx.Sighting{Fate: tx.FateUnknown})
 	d.do(func() { d.status, d.during = 0, nil })
-	n.see("a", lifecycle.Sighting{Fate: lifecycle.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: 1012, AccountNext: 7})
+	n.see("a", tx.Sighting{Fate: tx.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: 1012, AccountNext: 7})
 }
 
 // TestPoolAfterDeepReorg: the pool is asked for again after any reorganisation: one that is
@@ -490,11 +490,11 @@ func TestPoolAfterDeepReorg(t *testing.T) {
 			}
 			n.Watch("a", w)
 			n.Poll(t.Context())
-			if s := n.Sighting("a"); s.Fate != lifecycle.FateIncluded {
+			if s := n.Sighting("a"); s.Fate != tx.FateIncluded {
 				t.Fatalf("%+v", s)
 			}
 			if older {
-				n.Watch("old", lifecycle.Watch{Payer: keyB, Since: 1003})
+				n.Watch("old", tx.Watch{Payer: keyB, Since: 1003})
 			}
 			d.do(func() {
 				d.blocks = extend(base[:fork], 30-fork+1, "r")
@@ -504,7 +504,7 @@ func TestPoolAfterDeepReorg(t *testing.T) {
 					}
 				}
 			})
-			n.see("a", lifecycle.Sighting{Fate: lifecycle.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: 1031, AccountNext: 7})
+			n.see("a", tx.Sighting{Fate: tx.FatePooled, Agreed: true, Hash: hashOf("a"), Nonce: 7, TipSlot: 1031, AccountNext: 7})
 		})
 	}
 }
@@ -566,7 +566,7 @@ func TestManyPayers(t *testing.T) {
 	for i := range chunk + 1 {
 		payer := EncodeCheck(VersionPublicKey, fmt.Appendf(nil, "%035d", i))
 		for _, nonce := range []uint32{7, 8, 9, 10} {
-			n.Watch(fmt.Sprint(i, nonce), lifecycle.Watch{Payer: payer, Nonce: nonce, Since: 1005, Legacy: true})
+			n.Watch(fmt.Sprint(i, nonce), tx.Watch{Payer: payer, Nonce: nonce, Since: 1005, Legacy: true})
 		}
 	}
 	n.Poll(t.Context())
@@ -586,8 +586,8 @@ func TestBackAndForth(t *testing.T) {
 	n.Watch("a", watchA())
 	for _, chain := range [][]Block{one, other, one, other} {
 		n.nodes[0].set(chain)
-		n.see("a", lifecycle.Sighting{
-			Fate: lifecycle.FateIncluded, Agreed: true, Depth: 4, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: chain[10].StateHash, TipSlot: 1014,
+		n.see("a", tx.Sighting{
+			Fate: tx.FateIncluded, Agreed: true, Depth: 4, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: chain[10].StateHash, TipSlot: 1014,
 		})
 	}
 }
@@ -600,15 +600,15 @@ func TestMovedUnheard(t *testing.T) {
 	one, other := extend(grow(base, "", commandA(t)), 3, ""), extend(grow(base, "r", commandA(t)), 3, "r")
 	n := newNet(t, 3, base)
 	n.Watch("a", watchA())
-	n.Watch("b", lifecycle.Watch{Payer: keyB, Hashes: []string{hashOf("b")}, Since: 1005}) // for which there is something to ask
+	n.Watch("b", tx.Watch{Payer: keyB, Hashes: []string{hashOf("b")}, Since: 1005}) // for which there is something to ask
 	for _, chain := range [][]Block{other, one} {
 		n.Poll(t.Context())
 		for _, d := range n.nodes {
 			d.set(chain)
 		}
 	}
-	in := lifecycle.Sighting{
-		Fate: lifecycle.FateIncluded, Agreed: true, Depth: 4, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1014,
+	in := tx.Sighting{
+		Fate: tx.FateIncluded, Agreed: true, Depth: 4, Hash: hashOf("a"), Nonce: 7, Height: 111, StateHash: "3N-111", TipSlot: 1014,
 	}
 	n.see("a", in)
 	d := n.nodes[2]

@@ -15,7 +15,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 func testAdvanceGuards(f *fixture) {
@@ -23,48 +23,48 @@ func testAdvanceGuards(f *fixture) {
 	f.post("q", "a", "b")
 	t := f.bound("a S")[0].Transaction
 	old := f.get("a")
-	f.ok(f.advance(t, lifecycle.PhaseSent, withCode("X")))
-	if t.Revision != 2 || t.Phase != lifecycle.PhaseSent || t.ChangedAt.IsZero() {
+	f.ok(f.advance(t, tx.PhaseSent, withCode("X")))
+	if t.Revision != 2 || t.Phase != tx.PhaseSent || t.ChangedAt.IsZero() {
 		f.Errorf("after a change: %+v", t)
 	}
-	if err := f.advance(old, lifecycle.PhaseFailed); !errors.Is(err, queues.ErrStale) {
+	if err := f.advance(old, tx.PhaseFailed); !errors.Is(err, queues.ErrStale) {
 		f.Errorf("decided on an old revision: %v", err)
 	}
 	// By its revision, and not by what this process happens to remember.
 	stranger := f.open(queues.Options{Namespace: f.store.Namespace, Retention: time.Hour})
 	for _, by := range [][]func(*queues.Change){{}, {person}, {withCode("X")}} {
-		if _, err := stranger.Advance(f.ctx, change(old, lifecycle.PhaseFailed, by...)); !errors.Is(err, queues.ErrStale) {
+		if _, err := stranger.Advance(f.ctx, change(old, tx.PhaseFailed, by...)); !errors.Is(err, queues.ErrStale) {
 			f.Errorf("decided on an old revision, by another process: %v", err)
 		}
 	}
 	forged := f.get("a")
 	forged.Claim = other + ":1"
-	if err := f.advance(forged, lifecycle.PhaseDone); !errors.Is(err, queues.ErrFenced) {
+	if err := f.advance(forged, tx.PhaseDone); !errors.Is(err, queues.ErrFenced) {
 		f.Errorf("without the claim: %v", err)
 	}
 	forged.Claim = ""
-	if err := f.advance(forged, lifecycle.PhaseDone); !errors.Is(err, queues.ErrFenced) {
+	if err := f.advance(forged, tx.PhaseDone); !errors.Is(err, queues.ErrFenced) {
 		f.Errorf("with no claim: %v", err)
 	}
-	if err := f.advance(forged, lifecycle.PhaseSent, person,
-		record(func(t *lifecycle.Transaction) { t.CancelRequested = true })); err != nil {
+	if err := f.advance(forged, tx.PhaseSent, person,
+		record(func(t *tx.Transaction) { t.CancelRequested = true })); err != nil {
 		f.Errorf("for a person: %v", err)
 	}
-	if err := f.advance(t, lifecycle.PhaseDone); !errors.Is(err, queues.ErrStale) {
+	if err := f.advance(t, tx.PhaseDone); !errors.Is(err, queues.ErrStale) {
 		f.Errorf("after a person changed it: %v", err)
 	}
-	if err := f.advance(&lifecycle.Transaction{UID: "none"}, lifecycle.PhaseDone); !errors.Is(err, queues.ErrNotFound) {
+	if err := f.advance(&tx.Transaction{UID: "none"}, tx.PhaseDone); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("of none: %v", err)
 	}
 	got := f.get("a")
-	if !got.CancelRequested || got.Phase != lifecycle.PhaseSent || got.Claim == "" {
+	if !got.CancelRequested || got.Phase != tx.PhaseSent || got.Claim == "" {
 		f.Errorf("in the end: %+v", got)
 	}
-	f.to("a", lifecycle.PhaseDone, keep)
+	f.to("a", tx.PhaseDone, keep)
 	if got := f.get("a"); got.Claim == "" || f.sender("S").Queue != "" {
 		f.Errorf("done and still watched: %+v", got)
 	}
-	f.to("a", lifecycle.PhaseDone, final)
+	f.to("a", tx.PhaseDone, final)
 	if got := f.get("a"); got.Claim != "" || got.FinalAt.IsZero() || got.DoneAt.IsZero() {
 		f.Errorf("final: %+v", got)
 	}
@@ -75,22 +75,22 @@ func testAdvanceFields(f *fixture) {
 	f.post("q", "u")
 	t := f.bound("u S")[0].Transaction
 	started := time.UnixMilli(1_700_000_000_123).UTC()
-	a := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 4294967295, Fee: 5_000_000_001, ValidUntil: 9, Slot: 3,
-		State: lifecycle.Planned, StartedAt: started}
-	f.ok(f.advance(t, lifecycle.PhaseDispatching, made(a), record(func(t *lifecycle.Transaction) {
-		t.Retries, t.Losses, t.Deferred, t.Ending = 2, 1, 3, lifecycle.PhaseFailed
-		t.Error = &lifecycle.Error{Code: "1", Message: "first"}
+	a := tx.Attempt{Number: 1, Sender: "S", Nonce: 4294967295, Fee: 5_000_000_001, ValidUntil: 9, Slot: 3,
+		State: tx.Planned, StartedAt: started}
+	f.ok(f.advance(t, tx.PhaseDispatching, made(a), record(func(t *tx.Transaction) {
+		t.Retries, t.Losses, t.Deferred, t.Ending = 2, 1, 3, tx.PhaseFailed
+		t.Error = &tx.Error{Code: "1", Message: "first"}
 	}), due(90*time.Second)))
 	equal(f.T, "told and stored", f.get("u"), t)
 	if got := f.get("u"); got.Retries != 2 || got.Losses != 1 || got.Deferred != 3 ||
-		got.Ending != lifecycle.PhaseFailed || got.Error.Message != "first" ||
+		got.Ending != tx.PhaseFailed || got.Error.Message != "first" ||
 		got.DueAt.IsZero() || !got.DueAt.Equal(t.DueAt) || got.Open() {
 		f.Errorf("stored %+v of %+v", got, t)
 	}
-	equal(f.T, "attempt", f.get("u").Attempts, []lifecycle.Attempt{a})
-	a.State, a.SentSlot, a.Hash, a.Error = lifecycle.Sent, 4, "5Jhash",
-		&lifecycle.Error{Code: "c", Message: strings.Repeat("é", 9000)}
-	f.ok(f.advance(t, lifecycle.PhaseSent, made(a), record(func(t *lifecycle.Transaction) {
+	equal(f.T, "attempt", f.get("u").Attempts, []tx.Attempt{a})
+	a.State, a.SentSlot, a.Hash, a.Error = tx.Sent, 4, "5Jhash",
+		&tx.Error{Code: "c", Message: strings.Repeat("é", 9000)}
+	f.ok(f.advance(t, tx.PhaseSent, made(a), record(func(t *tx.Transaction) {
 		t.SubmittedAt, t.Deferred, t.Error = started, 0, nil
 	})))
 	got := f.get("u")
@@ -99,22 +99,22 @@ func testAdvanceFields(f *fixture) {
 		f.Errorf("an endless message was stored with %d bytes", n)
 	}
 	a.Error = got.Attempts[0].Error
-	equal(f.T, "attempt", got.Attempts, []lifecycle.Attempt{a})
+	equal(f.T, "attempt", got.Attempts, []tx.Attempt{a})
 	if !got.Open() || got.SubmittedAt.IsZero() || got.Error != nil || !got.DueAt.IsZero() || got.Hash() != "5Jhash" {
 		f.Errorf("sent: %+v", got)
 	}
-	a.State, a.Height, a.StateHash, a.Confirmations, a.EndedAt = lifecycle.Included, 77, "3Nhash", 2, started
-	f.ok(f.advance(t, lifecycle.PhaseDone, made(a), final, record(func(t *lifecycle.Transaction) {
+	a.State, a.Height, a.StateHash, a.Confirmations, a.EndedAt = tx.Included, 77, "3Nhash", 2, started
+	f.ok(f.advance(t, tx.PhaseDone, made(a), final, record(func(t *tx.Transaction) {
 		t.Landed, t.Done = 1, json.RawMessage(`{"blockHeight":77}`)
 	})))
 	got = f.get("u")
 	equal(f.T, "told and stored", got, t)
-	equal(f.T, "attempt", got.Attempts, []lifecycle.Attempt{a})
+	equal(f.T, "attempt", got.Attempts, []tx.Attempt{a})
 	if string(got.Done) != `{"blockHeight":77}` || got.Landed != 1 || got.Open() {
 		f.Errorf("done: %+v", got)
 	}
-	f.ok(f.advance(got, lifecycle.PhaseWaiting, record(reopened),
-		record(func(t *lifecycle.Transaction) { t.Retries, t.Losses = 0, 0 })))
+	f.ok(f.advance(got, tx.PhaseWaiting, record(reopened),
+		record(func(t *tx.Transaction) { t.Retries, t.Losses = 0, 0 })))
 	equal(f.T, "told and stored", f.get("u"), got)
 	if got.Done != nil || got.Landed != 0 || !got.DoneAt.IsZero() || !got.FinalAt.IsZero() || got.Ending != "" ||
 		got.Retries != 0 || !got.Reopened {
@@ -128,11 +128,11 @@ func testAttemptDropped(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	t := f.bound("a S")[0].Transaction
-	f.ok(f.advance(t, lifecycle.PhaseDispatching, firstPlan))
+	f.ok(f.advance(t, tx.PhaseDispatching, firstPlan))
 	first := t.Attempts[0]
 	f.ok(f.store.Record(f.ctx, "a", &first,
 		queues.Facts{Hash: "late", NodeHash: "late", Data: json.RawMessage(`{"late":1}`)}))
-	f.ok(f.advance(t, lifecycle.PhaseWaiting, record(func(t *lifecycle.Transaction) { t.Attempts, t.Deferred = nil, 1 })))
+	f.ok(f.advance(t, tx.PhaseWaiting, record(func(t *tx.Transaction) { t.Attempts, t.Deferred = nil, 1 })))
 	equal(f.T, "told and stored", f.get("a"), t)
 	if len(t.Attempts) != 0 || t.Deferred != 1 {
 		f.Errorf("dropped: %+v", t)
@@ -141,11 +141,11 @@ func testAttemptDropped(f *fixture) {
 		f.Errorf("a fact of what was dropped: %v", err)
 	}
 	t = f.bound("a S")[0].Transaction
-	second := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 5, State: lifecycle.Planned,
+	second := tx.Attempt{Number: 1, Sender: "S", Nonce: 5, State: tx.Planned,
 		StartedAt: time.UnixMilli(2).UTC()}
-	f.ok(f.advance(t, lifecycle.PhaseDispatching, made(second), record(func(t *lifecycle.Transaction) { t.Deferred = 0 })))
+	f.ok(f.advance(t, tx.PhaseDispatching, made(second), record(func(t *tx.Transaction) { t.Deferred = 0 })))
 	equal(f.T, "told and stored", f.get("a"), t)
-	equal(f.T, "the second of its number", f.get("a").Attempts, []lifecycle.Attempt{second})
+	equal(f.T, "the second of its number", f.get("a").Attempts, []tx.Attempt{second})
 }
 
 // repeating runs every script twice, as go-redis does when the first answer is
@@ -184,17 +184,17 @@ func testRepeats(f *fixture) {
 	got := f.bind(1) // the second call finds nothing free; the claim is due after its grace
 	equal(f.T, "bound by the call that was answered", len(got), 0)
 	t := f.get("a")
-	for i, phase := range []lifecycle.Phase{lifecycle.PhaseSent, lifecycle.PhaseWatching, lifecycle.PhaseFailing,
-		lifecycle.PhaseDelayed, lifecycle.PhaseDispatching} {
+	for i, phase := range []tx.Phase{tx.PhaseSent, tx.PhaseWatching, tx.PhaseFailing,
+		tx.PhaseDelayed, tx.PhaseDispatching} {
 		f.ok(f.advance(t, phase))
 		if t.Revision != int64(i+2) {
 			f.Errorf("revision %d after %d changes and a bind", t.Revision, i+1)
 		}
 	}
-	f.ok(f.advance(t, lifecycle.PhaseDispatching, firstPlan))
-	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}))
-	f.ok(f.advance(t, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, time.Hour, 0)))
-	tries, err := f.store.Called(f.ctx, f.get("a"), lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
+	f.ok(f.advance(t, tx.PhaseDispatching, firstPlan))
+	f.ok(f.store.Record(f.ctx, "a", &tx.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}))
+	f.ok(f.advance(t, tx.PhaseDone, tell(tx.OnSuccess, time.Hour, 0)))
+	tries, err := f.store.Called(f.ctx, f.get("a"), tx.Told{Callback: tx.OnSuccess}, queues.Never)
 	f.ok(err)
 	equal(f.T, "tries", tries, 0)
 	f.ok(f.store.Pause(f.ctx, "q", "why"))
@@ -204,7 +204,7 @@ func testRepeats(f *fixture) {
 	for _, e := range f.dump().events {
 		log = append(log, e.Kind+" "+e.ID+" "+e.To+e.Code)
 	}
-	made := f.list(queues.Filter{State: lifecycle.Waiting}, 9)[0]
+	made := f.list(queues.Filter{State: tx.Waiting}, 9)[0]
 	equal(f.T, "events", log, []string{
 		"s S REGISTERED", "t a waiting", "t " + made + " waiting", "t a dispatching", "t a sent", "t a watching",
 		"t a failing", "t a delayed", "t a dispatching", "t a done", "q q PAUSED", "s S DRAINING", "s S RESUMED",
@@ -219,13 +219,13 @@ func testBindPlans(f *fixture) {
 	f.post("q2", "b")
 	f.post("q3", "c")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseDone, final, nextNonce(8))
+	f.to("a", tx.PhaseDone, final, nextNonce(8))
 	f.post("q4", "d")
-	bind := func(uid string, known map[string]uint32) *lifecycle.Transaction {
+	bind := func(uid string, known map[string]uint32) *tx.Transaction {
 		f.Helper()
 		got, err := f.store.Bind(f.ctx, queues.BindRequest{
 			Process: me, Types: []string{vote}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Minute,
-			Plan: lifecycle.Attempt{Fee: 100, ValidUntil: 9, Slot: 5}, Known: known,
+			Plan: tx.Attempt{Fee: 100, ValidUntil: 9, Slot: 5}, Known: known,
 		})
 		f.ok(err)
 		if len(got) != 1 || got[0].Transaction.UID != uid {
@@ -237,23 +237,23 @@ func testBindPlans(f *fixture) {
 	if b := bind("b", map[string]uint32{"S": 7, "T": 8}); len(b.Attempts) != 0 {
 		f.Errorf("planned at a nonce that is not the next: %+v", b.Attempts)
 	}
-	f.to("b", lifecycle.PhaseWaiting)
+	f.to("b", tx.PhaseWaiting)
 	c := bind("c", map[string]uint32{"S": 8, "T": 1, "U": 2, "V": 3, "W": 4, "X": 5})
 	c.Attempts[0].StartedAt = time.Time{}
-	equal(f.T, "planned", c.Attempts, []lifecycle.Attempt{{Number: 1, Sender: "S", Nonce: 8, Fee: 100, ValidUntil: 9,
-		Slot: 5, State: lifecycle.Planned}})
+	equal(f.T, "planned", c.Attempts, []tx.Attempt{{Number: 1, Sender: "S", Nonce: 8, Fee: 100, ValidUntil: 9,
+		Slot: 5, State: tx.Planned}})
 	equal(f.T, "its fee", f.fees(), map[string]uint64{"S": 100})
 	equal(f.T, "counted", c.Counted, 100)
 	f.inspect()
-	f.to("c", lifecycle.PhaseDone, final)
+	f.to("c", tx.PhaseDone, final)
 	if d := bind("d", map[string]uint32{"ST": 8, "TS": 8, "s": 8}); len(d.Attempts) != 0 {
 		f.Errorf("planned at the nonce that is known of another: %+v", d.Attempts)
 	}
-	f.to("d", lifecycle.PhaseDone, final)
+	f.to("d", tx.PhaseDone, final)
 	if b := bind("b", map[string]uint32{"S": 8}); len(b.Attempts) != 0 {
 		f.Errorf("planned although it had been bound before: %+v", b.Attempts)
 	}
-	f.to("b", lifecycle.PhaseDone, final)
+	f.to("b", tx.PhaseDone, final)
 	// Its terms are not known where the plan is made.
 	for name, with := range map[string]func(*queues.Item){
 		"begins":  func(i *queues.Item) { i.NotBefore = time.UnixMilli(1) },
@@ -266,35 +266,35 @@ func testBindPlans(f *fixture) {
 		if b := bind(name, map[string]uint32{"S": 8}); len(b.Attempts) != 0 {
 			f.Errorf("planned without its terms: %+v", b.Attempts)
 		}
-		f.to(name, lifecycle.PhaseDone, final)
+		f.to(name, tx.PhaseDone, final)
 	}
 }
 
 // firstPlan stores the plan of a first attempt.
 func firstPlan(c *queues.Change) {
-	made(lifecycle.Attempt{Number: 1, Sender: "S", State: lifecycle.Planned, StartedAt: time.UnixMilli(1).UTC()})(c)
+	made(tx.Attempt{Number: 1, Sender: "S", State: tx.Planned, StartedAt: time.UnixMilli(1).UTC()})(c)
 }
 
 func testFacts(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	t := f.bound("a S")[0].Transaction
-	if err := f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"},
+	if err := f.store.Record(f.ctx, "a", &tx.Attempt{Number: 1, Sender: "S"},
 		queues.Facts{Hash: "of what was forgotten"}); !errors.Is(err, queues.ErrUnsettled) {
 		f.Errorf("facts of no attempt: %v", err)
 	}
-	f.ok(f.advance(t, lifecycle.PhaseDispatching, firstPlan))
-	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{}))
-	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"},
+	f.ok(f.advance(t, tx.PhaseDispatching, firstPlan))
+	f.ok(f.store.Record(f.ctx, "a", &tx.Attempt{Number: 1, Sender: "S"}, queues.Facts{}))
+	f.ok(f.store.Record(f.ctx, "a", &tx.Attempt{Number: 1, Sender: "S"},
 		queues.Facts{Hash: "first", Data: json.RawMessage(`{"x":1}`)}))
-	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"},
+	f.ok(f.store.Record(f.ctx, "a", &tx.Attempt{Number: 1, Sender: "S"},
 		queues.Facts{Hash: "second", NodeHash: "node"}))
 	got := f.get("a").Attempts[0]
 	if got.Hash != "first" || got.NodeHash != "node" || string(got.Data) != `{"x":1}` {
 		f.Errorf("facts: %+v", got)
 	}
-	f.ok(f.advance(t, lifecycle.PhaseWatching)) // facts do not count as a change
-	if err := f.store.Record(f.ctx, "none", &lifecycle.Attempt{Number: 1, Sender: "S"},
+	f.ok(f.advance(t, tx.PhaseWatching)) // facts do not count as a change
+	if err := f.store.Record(f.ctx, "none", &tx.Attempt{Number: 1, Sender: "S"},
 		queues.Facts{Hash: "h"}); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("facts of none: %v", err)
 	}
@@ -308,13 +308,13 @@ func testSigned(f *fixture) {
 	if _, _, err := f.store.Signed(f.ctx, "a"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("before there are any: %v", err)
 	}
-	f.ok(f.advance(t, lifecycle.PhaseDispatching, signed(1, []byte("old"))))
-	f.ok(f.advance(t, lifecycle.PhaseSent, signed(12, command)))
+	f.ok(f.advance(t, tx.PhaseDispatching, signed(1, []byte("old"))))
+	f.ok(f.advance(t, tx.PhaseSent, signed(12, command)))
 	n, got, err := f.store.Signed(f.ctx, "a")
 	if err != nil || n != 12 || !bytes.Equal(got, command) {
 		f.Errorf("signed bytes of attempt %d: %d bytes, %v", n, len(got), err)
 	}
-	f.ok(f.advance(t, lifecycle.PhaseDone, func(c *queues.Change) { c.DropBytes = true }))
+	f.ok(f.advance(t, tx.PhaseDone, func(c *queues.Change) { c.DropBytes = true }))
 	if _, _, err := f.store.Signed(f.ctx, "a"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("after they were dropped: %v", err)
 	}
@@ -336,10 +336,10 @@ func testAdvanceResult(f *fixture) {
 	} {
 		f.post(uid, uid)
 		bound := f.bind(1)[0].Transaction
-		a := lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 7, StartedAt: time.UnixMilli(1000), State: lifecycle.Planned}
-		f.ok(f.advance(bound, lifecycle.PhaseDispatching, made(a)))
-		a.State, a.Height, a.StateHash = lifecycle.Included, 77, "3Nhash"
-		f.ok(f.advance(bound, lifecycle.PhaseDone, made(a), final, record(func(t *lifecycle.Transaction) {
+		a := tx.Attempt{Number: 1, Sender: "S", Nonce: 7, StartedAt: time.UnixMilli(1000), State: tx.Planned}
+		f.ok(f.advance(bound, tx.PhaseDispatching, made(a)))
+		a.State, a.Height, a.StateHash = tx.Included, 77, "3Nhash"
+		f.ok(f.advance(bound, tx.PhaseDone, made(a), final, record(func(t *tx.Transaction) {
 			t.Done, t.Landed = json.RawMessage(want.done), want.landed
 		})))
 		var record struct{ Done json.RawMessage }
@@ -428,8 +428,8 @@ func TestBindLooksAgain(t *testing.T) {
 		f.register("S")
 		f.post("q", "a")
 		f.bound("a S")
-		_, err := f.store.Advance(f.ctx, change(f.get("a"), lifecycle.PhaseSent,
-			made(lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 3, Data: json.RawMessage("{")})))
+		_, err := f.store.Advance(f.ctx, change(f.get("a"), tx.PhaseSent,
+			made(tx.Attempt{Number: 1, Sender: "S", Nonce: 3, Data: json.RawMessage("{")})))
 		if _, read := f.store.Get(f.ctx, "a"); err == nil && read == nil {
 			f.Error("what cannot be stored is not there, and nobody is told")
 		}
@@ -439,7 +439,7 @@ func TestBindLooksAgain(t *testing.T) {
 		f.post("q", "a")
 		f.bound("a S")
 		f.ok(f.client.Set(f.ctx, f.key("landed:S"), "no set", 0).Err())
-		err := f.advance(f.get("a"), lifecycle.PhaseDone, func(c *queues.Change) { c.Stands, c.Nonce = "S", 3 })
+		err := f.advance(f.get("a"), tx.PhaseDone, func(c *queues.Change) { c.Stands, c.Nonce = "S", 3 })
 		if err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
 			f.Errorf("stored where there is no set: %v", err)
 		}
@@ -493,7 +493,7 @@ func testBindDamaged(f *fixture) {
 	equal(f.T, "events", f.told("q"), []event{{Kind: "q", ID: "lost", Code: "PAUSED"}})
 
 	mendE := damage("e", "damaged") // next in its line when d ends
-	f.to("d", lifecycle.PhaseDone)
+	f.to("d", tx.PhaseDone)
 	paused("line", "e")
 
 	// Of two that are due, and then have to be taken over, one cannot be read.
@@ -543,7 +543,7 @@ func testNoncesAcrossDigits(f *fixture) {
 	f.post("q", "a", "b", "c")
 	f.bound("a S")
 	for _, n := range [][2]uint32{{9, 9}, {10, 10}, {9, 10}, {99, 99}, {100, 100}, {20, 100}} {
-		f.to("a", lifecycle.PhaseWatching, least(n[0]))
+		f.to("a", tx.PhaseWatching, least(n[0]))
 		for _, account := range []string{"S", "T"} {
 			if got := f.sender(account).Nonce; got == nil || *got != n[1] {
 				f.Errorf("at least %d: %s has %v, want %d", n[0], account, got, n[1])
@@ -561,18 +561,18 @@ func testNoncesAcrossDigits(f *fixture) {
 	stands := func(n uint32) func(*queues.Change) { return func(c *queues.Change) { c.Stands, c.Nonce = "S", n } }
 	falls := func(c *queues.Change) { c.Falls = "S" }
 	highest(0, false)
-	f.to("a", lifecycle.PhaseDone, keep, stands(10))
+	f.to("a", tx.PhaseDone, keep, stands(10))
 	highest(10, true)
 	f.bound("b T")
-	f.to("b", lifecycle.PhaseDone, keep, stands(9))
+	f.to("b", tx.PhaseDone, keep, stands(9))
 	highest(10, true)
 	f.bound("c S")
-	f.to("c", lifecycle.PhaseDone, keep, stands(101))
+	f.to("c", tx.PhaseDone, keep, stands(101))
 	highest(101, true)
-	f.to("c", lifecycle.PhaseDone, keep, falls)
+	f.to("c", tx.PhaseDone, keep, falls)
 	highest(10, true)
-	f.to("a", lifecycle.PhaseDone, keep, falls)
+	f.to("a", tx.PhaseDone, keep, falls)
 	highest(9, true)
-	f.to("b", lifecycle.PhaseDone, keep, falls)
+	f.to("b", tx.PhaseDone, keep, falls)
 	highest(0, false)
 }

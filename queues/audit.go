@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +29,7 @@ func (f *Finding) Same(o *Finding) bool {
 
 // A Record is a transaction as an audit reads it: without its payload.
 type Record struct {
-	*lifecycle.Transaction
+	*tx.Transaction
 	Signed bool // the bytes of an open attempt are stored
 }
 
@@ -220,7 +220,7 @@ func (a *audit) transaction(r *reply, uid string, l []any) Record {
 	}
 	var e numbers
 	taken := t.Sequence <= e.int(more["popped"])
-	if back := more["back"] != ""; back != (t.Phase == lifecycle.PhaseWaiting && taken) {
+	if back := more["back"] != ""; back != (t.Phase == tx.PhaseWaiting && taken) {
 		bad("LINE", "it is %s, was taken from the line: %t, and stands among those that came back: %t",
 			t.State(), taken, back)
 	}
@@ -284,7 +284,7 @@ func (a *audit) queue(name, text string, more map[string]string) {
 		}
 	}
 	if run := q["run"]; run != "" || q["sender"] != "" {
-		if !lifecycle.Phase(more["phase"]).Bound() || more["runs"] != name || more["by"] != q["sender"] {
+		if !tx.Phase(more["phase"]).Bound() || more["runs"] != name || more["by"] != q["sender"] {
 			bad("QUEUE_RUN", "it runs %q with %q; that one is %q with %q", run, q["sender"], more["phase"], more["by"])
 		}
 		if more["registered"] == "1" && more["bound"] != name {
@@ -314,7 +314,7 @@ func (a *audit) queue(name, text string, more map[string]string) {
 // train holds what is in flight of a queue, where that is several, against being one train.
 // A record that cannot be read is found by itself.
 func (a *audit) train(r *reply, queue string, run []any) {
-	var last, open *lifecycle.Transaction // the one before, and the last that may land
+	var last, open *tx.Transaction // the one before, and the last that may land
 	apart := 0
 	for _, member := range run {
 		is := stored{posted: r.string(r.at(r.list(member), 1)), text: r.string(r.at(r.list(member), 2))}
@@ -357,7 +357,7 @@ func (a *audit) sender(account string, s, more map[string]string) {
 	switch {
 	case bound && more["with"] != account:
 		bad("SENDER_BOUND", "it is bound to a queue whose sender is %q", more["with"])
-	case bound && !lifecycle.Phase(more["phase"]).Bound():
+	case bound && !tx.Phase(more["phase"]).Bound():
 		bad("SENDER_BOUND", "it is bound to a queue that runs nothing")
 	case free && (bound || s["reason"] != ""):
 		bad("SENDER_FREE", "it is offered although it is bound to %q, out of use for %q", s["queue"], s["reason"])
@@ -392,10 +392,10 @@ func (a *audit) member(index, name string, there, owned bool, says string) {
 	switch {
 	case !owned:
 		f.Detail = index + " names it, and it is gone"
-	case (kind == "ready" || kind == "round") && says != of, kind == "st" && string(lifecycle.Phase(says).State()) != of,
-		kind == "bound" && !lifecycle.Phase(says).Bound(),
+	case (kind == "ready" || kind == "round") && says != of, kind == "st" && string(tx.Phase(says).State()) != of,
+		kind == "bound" && !tx.Phase(says).Bound(),
 		kind == "own" && says != "" && !strings.HasPrefix(says, of+":"),
-		kind == "back" && says != string(lifecycle.PhaseWaiting), kind == "free" && says != "":
+		kind == "back" && says != string(tx.PhaseWaiting), kind == "free" && says != "":
 		f.Check, f.Detail = "STRAY", fmt.Sprintf("%s names it, its own record says %q", index, says)
 	case kind == "page" && strconv.FormatInt(e.int(says)/pageSize, 10) != of:
 		f.Check, f.Detail = "STRAY", fmt.Sprintf("%s names it, its sequence is %s", index, says)

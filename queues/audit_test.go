@@ -9,6 +9,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // audited wants that the audit finds nothing: it may not be stricter than the
@@ -69,13 +70,13 @@ func TestAudit(t *testing.T) {
 		f.ok(f.store.Pause(f.ctx, "paused", "by a test"))
 		f.post("train", "train1", "train2", "train3")
 		f.bound("run1 S1", "done1 S2", "wait1 S3", "train1 S4")
-		f.to("done1", lifecycle.PhaseDone, final)
-		f.to("wait1", lifecycle.PhaseWaiting, rest(time.Hour, lifecycle.Rested))
+		f.to("done1", tx.PhaseDone, final)
+		f.to("wait1", tx.PhaseWaiting, rest(time.Hour, tx.Rested))
 		f.ok(f.pool.Drain(f.ctx, "S2"))
 		f.ok(f.pool.Drain(f.ctx, "S5"))
 		for n, uid := range []string{"train1", "train2", "train3"} {
-			sent := lifecycle.Attempt{Number: 1, Sender: "S4", Nonce: uint32(n), State: lifecycle.Sent}
-			f.to(uid, lifecycle.PhaseWatching, made(sent))
+			sent := tx.Attempt{Number: 1, Sender: "S4", Nonce: uint32(n), State: tx.Sent}
+			f.to(uid, tx.PhaseWatching, made(sent))
 			_, err := f.store.Join(f.ctx, queues.JoinRequest{
 				Process: me, Queue: "train", Behind: uid, Width: 9, Types: []string{vote}})
 			f.ok(err)
@@ -258,11 +259,11 @@ func TestPlace(t *testing.T) {
 		want("e", lifecycle.Place{Ahead: 4, First: "a"})
 		f.bound("a S")
 		want("e", lifecycle.Place{Ahead: 3, First: "a"})
-		f.to("c", lifecycle.PhaseFailed, person)
+		f.to("c", tx.PhaseFailed, person)
 		want("e", lifecycle.Place{Ahead: 2, First: "a"})
-		f.to("a", lifecycle.PhaseFailed, tell(lifecycle.OnFailure, time.Minute, time.Minute))
+		f.to("a", tx.PhaseFailed, tell(tx.OnFailure, time.Minute, time.Minute))
 		want("e", lifecycle.Place{Ahead: 2, First: "b", Holder: "a"})
-		f.to("a", lifecycle.PhaseWaiting, person)
+		f.to("a", tx.PhaseWaiting, person)
 		want("a", lifecycle.Place{First: "a", Holder: "a"})
 		want("e", lifecycle.Place{Ahead: 3, First: "a", Holder: "a"})
 		if _, err := f.store.Place(f.ctx, "none"); err == nil {

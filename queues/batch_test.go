@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 func batchItem(uid, queue, ledger, id string) queues.Item {
@@ -61,7 +61,7 @@ func testBatchKey(f *fixture) {
 	// Once it is removed the batch is known for as long as its key.
 	now := f.get("one")
 	ended := now.Clone()
-	ended.Phase = lifecycle.PhaseFailed
+	ended.Phase = tx.PhaseFailed
 	c := queues.Change{Before: now, After: ended}
 	c.Person, c.Remove = true, queues.Never
 	_, err := f.store.Advance(f.ctx, &c)

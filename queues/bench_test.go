@@ -20,7 +20,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // benched is a store on a real Redis of its own, which writes no file: what is
@@ -219,7 +219,7 @@ func BenchmarkCycle(b *testing.B) {
 						b.Fatal(got, err)
 					}
 					if _, err := s.Advance(context.WithoutCancel(b.Context()),
-						change(got[0].Transaction, lifecycle.PhaseWaiting)); err != nil {
+						change(got[0].Transaction, tx.PhaseWaiting)); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -312,7 +312,7 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 	ok(s.Enqueue(ctx, queues.Item{Queue: queue, Type: vote, Data: data}).Err)
 	bound, err := s.Bind(ctx, queues.BindRequest{Process: me, Types: []string{vote}, Groups: []string{senders.Shared},
 		Most: 1, Grace: 5 * time.Second, Known: known,
-		Plan: lifecycle.Attempt{Fee: 100_000_000, ValidUntil: 5000, Slot: 4000}})
+		Plan: tx.Attempt{Fee: 100_000_000, ValidUntil: 5000, Slot: 4000}})
 	ok(err)
 	if len(bound) != 1 {
 		b.Error("nothing was bound")
@@ -320,7 +320,7 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 	}
 	// It may be that of another lane, which then gets this one's.
 	t, sender := bound[0].Transaction, bound[0].Sender
-	change := func(to lifecycle.Phase, edit func(*queues.Change, *lifecycle.Transaction)) {
+	change := func(to tx.Phase, edit func(*queues.Change, *tx.Transaction)) {
 		b.Helper()
 		c := change(t, to)
 		if edit(c, c.After); c.After.Done != nil {
@@ -332,30 +332,30 @@ func live(b *testing.B, s *queues.Store, queue string, data json.RawMessage, com
 		ok(err)
 	}
 	if len(t.Attempts) == 0 { // the first of its sender
-		change(lifecycle.PhaseDispatching, func(c *queues.Change, t *lifecycle.Transaction) {
-			t.Attempts = []lifecycle.Attempt{{Number: 1, Sender: sender, Nonce: 7, Fee: 100_000_000, ValidUntil: 5000,
-				Slot: 4000, StartedAt: c.Now, State: lifecycle.Planned}}
+		change(tx.PhaseDispatching, func(c *queues.Change, t *tx.Transaction) {
+			t.Attempts = []tx.Attempt{{Number: 1, Sender: sender, Nonce: 7, Fee: 100_000_000, ValidUntil: 5000,
+				Slot: 4000, StartedAt: c.Now, State: tx.Planned}}
 			nextNonce(7)(c)
 		})
 	}
-	change(lifecycle.PhaseSent, func(c *queues.Change, t *lifecycle.Transaction) {
+	change(tx.PhaseSent, func(c *queues.Change, t *tx.Transaction) {
 		a := t.Last()
-		a.State, a.Hash, t.SubmittedAt = lifecycle.Signed, "5JhashOfTheWorker", c.Now
+		a.State, a.Hash, t.SubmittedAt = tx.Signed, "5JhashOfTheWorker", c.Now
 		signed(1, command)(c)
 	})
-	change(lifecycle.PhaseDone, func(c *queues.Change, t *lifecycle.Transaction) {
+	change(tx.PhaseDone, func(c *queues.Change, t *tx.Transaction) {
 		a := t.Last()
 		a.NodeHash, a.SentSlot = "5JhashOfTheNode", 4001
-		a.State, a.Height, a.StateHash, a.Confirmations, a.EndedAt = lifecycle.Included, 100, "3NstateHash", 1, c.Now
+		a.State, a.Height, a.StateHash, a.Confirmations, a.EndedAt = tx.Included, 100, "3NstateHash", 1, c.Now
 		t.Landed, t.Done, t.DoneAt = 1, json.RawMessage(`{"blockHeight":100,"stateHash":"3NstateHash"}`), c.Now
-		t.Callback = lifecycle.OnSuccess
+		t.Callback = tx.OnSuccess
 		c.LandedWith = &a.Nonce
 		nextNonce(8)(c)
 	})
-	_, err = s.Called(ctx, t, lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
+	_, err = s.Called(ctx, t, tx.Told{Callback: tx.OnSuccess}, queues.Never)
 	ok(err)
 	t.Callback = ""
-	change(lifecycle.PhaseDone, func(c *queues.Change, t *lifecycle.Transaction) {
+	change(tx.PhaseDone, func(c *queues.Change, t *tx.Transaction) {
 		t.Last().Confirmations, t.FinalAt, c.DropBytes = 15, c.Now, true
 	})
 }
@@ -433,7 +433,7 @@ func BenchmarkLongest(b *testing.B) {
 		longest("cancel", few, func(try int) {
 			t, err := s.Get(ctx, middle(try))
 			ok(err)
-			_, err = s.Advance(ctx, change(t, lifecycle.PhaseFailed, person))
+			_, err = s.Advance(ctx, change(t, tx.PhaseFailed, person))
 			ok(err)
 		})
 		longest("place", few, func(int) {
@@ -461,7 +461,7 @@ func bindAll(b *testing.B, s *queues.Store, most int) []queues.Bound {
 }
 
 // plan plans an attempt of a transaction within the limits of the day.
-func plan(b *testing.B, s *queues.Store, t *lifecycle.Transaction) {
+func plan(b *testing.B, s *queues.Store, t *tx.Transaction) {
 	b.Helper()
 	c := change(t, t.Phase, made(planned(t, 100)))
 	c.Limits = queues.FeeLimits{Sender: 1 << 40, All: 1 << 50}

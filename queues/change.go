@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 var (
@@ -37,7 +38,7 @@ const Never = lifecycle.Never
 // A Change is one step of a transaction, from the record as it was read to the record
 // as it is to be stored.
 type Change struct {
-	Before, After *lifecycle.Transaction
+	Before, After *tx.Transaction
 	lifecycle.Aside
 	lifecycle.Moves
 	// Now is the time that After was made for: what it has due is so far from now.
@@ -60,7 +61,7 @@ type Change struct {
 // Advance stores a change, and returns the record as it is stored. Errors: ErrStale,
 // ErrFenced, ErrUnsettled, ErrOvertaken, ErrFollowed, ErrUsed, *FeeLimitError, ErrNotFound, ErrUnavailable,
 // ErrFull. With ErrUnconfirmed it is stored, and returned.
-func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction, error) {
+func (s *Store) Advance(ctx context.Context, c *Change) (*tx.Transaction, error) {
 	t := c.Before
 	run := s.Run
 	if c.Confirm {
@@ -111,7 +112,7 @@ func (s *Store) Advance(ctx context.Context, c *Change) (*lifecycle.Transaction,
 }
 
 // stored is the record as Redis has it now.
-func (c *Change) stored(r *reply, text string, facts map[string]string) *lifecycle.Transaction {
+func (c *Change) stored(r *reply, text string, facts map[string]string) *tx.Transaction {
 	t := *c.After
 	for _, at := range []*time.Time{&t.SubmittedAt, &t.RetriedAt, &t.DoneAt, &t.FinalAt} {
 		*at = inRecord(*at)
@@ -175,7 +176,7 @@ func (s *Store) arguments(c *Change) []any {
 		say("last")
 	}
 	switch {
-	case c.Broke && c.Code == lifecycle.CodeOutOfOrder:
+	case c.Broke && c.Code == tx.CodeOutOfOrder:
 		say("single", c.Width)
 	case c.Broke:
 		say("broke", c.Width)
@@ -245,13 +246,13 @@ func (s *Store) aside(c *Change, say func(word string, words ...any)) {
 	if c.Stands != "" {
 		say("stands", c.Stands, c.Nonce)
 	}
-	if c.After.Phase == lifecycle.PhaseWaiting && !c.After.ExpiresAt.IsZero() {
+	if c.After.Phase == tx.PhaseWaiting && !c.After.ExpiresAt.IsZero() {
 		say("expires", millis(c.After.ExpiresAt))
 	}
 	if c.Remove >= 0 {
 		say("remove", inMillis(c.Remove))
 	}
-	if c.After.Phase == lifecycle.PhaseUnresolved && s.UnresolvedLimit > 0 {
+	if c.After.Phase == tx.PhaseUnresolved && s.UnresolvedLimit > 0 {
 		say("unresolved", s.UnresolvedLimit)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +15,7 @@ import (
 
 // Bound is a queue's transaction and the sender that was bound to it.
 type Bound struct {
-	Transaction *lifecycle.Transaction
+	Transaction *tx.Transaction
 	Sender      string
 	URL         string // of the sender's worker
 	// Next is the sender's next nonce as far as it is known here; HasNext is
@@ -37,7 +37,7 @@ type BindRequest struct {
 	// Plan is what the first attempt of a transaction takes over that was never tried,
 	// if it is bound to one of these senders, by the next nonces that they are known
 	// to have. Nothing is planned for others, nor where that is not the next any more.
-	Plan  lifecycle.Attempt
+	Plan  tx.Attempt
 	Known map[string]uint32
 }
 
@@ -166,7 +166,7 @@ func (s *Store) InFlight(ctx context.Context, queue string) (f InFlight, err err
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return f, storeError("reading a sender", err)
 	}
-	f.Held = why != "" && why != string(lifecycle.Rested)
+	f.Held = why != "" && why != string(tx.Rested)
 	return f, nil
 }
 
@@ -220,12 +220,12 @@ func (s *Store) setAside(ctx context.Context, all []damaged) {
 
 // planned is the record of a transaction whose first attempt is planned, before and
 // behind the sender and the nonce, which bind.lua puts in.
-func planned(plan lifecycle.Attempt) (before, after string) {
-	plan.Sender, plan.Nonce, plan.State = "", 0, lifecycle.Planned
+func planned(plan tx.Attempt) (before, after string) {
+	plan.Sender, plan.Nonce, plan.State = "", 0, tx.Planned
 	if plan.StartedAt.IsZero() {
 		plan.StartedAt = time.Now()
 	}
-	record := encodeRecord(&lifecycle.Transaction{Attempts: []lifecycle.Attempt{plan}})
+	record := encodeRecord(&tx.Transaction{Attempts: []tx.Attempt{plan}})
 	before, after, _ = strings.Cut(record, `"","nonce":0`)
 	return before, after
 }
@@ -339,8 +339,8 @@ func (s *Store) Postpone(ctx context.Context, process, uid string, d time.Durati
 
 // FindClaims sets Expires of those of ts that are claimed. Where none is it costs nothing, else one
 // command. Error: ErrUnavailable.
-func (s *Store) FindClaims(ctx context.Context, ts ...*lifecycle.Transaction) error {
-	if !slices.ContainsFunc(ts, func(t *lifecycle.Transaction) bool { return t.Claim != "" }) {
+func (s *Store) FindClaims(ctx context.Context, ts ...*tx.Transaction) error {
+	if !slices.ContainsFunc(ts, func(t *tx.Transaction) bool { return t.Claim != "" }) {
 		return nil
 	}
 	zs, err := s.client.ZRangeWithScores(ctx, s.key("procs"), 0, -1).Result()
@@ -360,7 +360,7 @@ func (s *Store) FindClaims(ctx context.Context, ts ...*lifecycle.Transaction) er
 // Called stores what a worker said to a callback of t: that it was answered, and what, or, with again ≥ 0,
 // that it is to be told again after that time. Done, Tries and At of said are the store's. It returns how
 // often it was told in vain. Error: ErrUnavailable.
-func (s *Store) Called(ctx context.Context, t *lifecycle.Transaction, said lifecycle.Told,
+func (s *Store) Called(ctx context.Context, t *tx.Transaction, said tx.Told,
 	again time.Duration) (tries int, err error) {
 	v, err := s.Run(ctx, calledScript, t.UID, t.Queue, string(said.Callback), inMillis(again), encodeSaid(&said),
 		again < 0 && len(said.Answer) > 0)
@@ -437,7 +437,7 @@ func (s *Store) Turn(ctx context.Context, name string, d time.Duration) (bool, e
 
 // Overtaken reports whether an earlier transaction of t's queue waits again.
 // Error: ErrUnavailable.
-func (s *Store) Overtaken(ctx context.Context, t *lifecycle.Transaction) (bool, error) {
+func (s *Store) Overtaken(ctx context.Context, t *tx.Transaction) (bool, error) {
 	n, err := s.client.ZCount(ctx, s.key("back:"+t.Queue), "-inf", "("+strconv.FormatInt(t.Sequence, 10)).Result()
 	if err != nil {
 		return false, storeError("looking at the queue", err)

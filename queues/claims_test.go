@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // testOwnerIsToLook: what was changed for a person, or had a fact recorded, is due at
@@ -42,11 +42,11 @@ func testOwnerIsToLook(f *fixture) {
 	f.post("p", "b")
 	f.post("r", "c")
 	f.bound("a S1", "b S2", "c S3")
-	f.to("a", lifecycle.PhaseDelayed, due(long))
+	f.to("a", tx.PhaseDelayed, due(long))
 	looked("nothing")
-	cancels := record(func(t *lifecycle.Transaction) { t.CancelRequested = true })
+	cancels := record(func(t *tx.Transaction) { t.CancelRequested = true })
 	f.eventually("it is heard", func() bool {
-		f.to("a", lifecycle.PhaseDelayed, person, cancels, due(long))
+		f.to("a", tx.PhaseDelayed, person, cancels, due(long))
 		return told("a")
 	})
 	if a := f.get("a"); a.DueAt.IsZero() {
@@ -65,20 +65,20 @@ func testOwnerIsToLook(f *fixture) {
 	})
 	looked("said of the queue", "a")
 	looked("once")
-	f.to("b", lifecycle.PhaseDispatching, made(lifecycle.Attempt{Number: 1, Sender: "S2", State: lifecycle.Planned}))
-	f.ok(f.store.Record(f.ctx, "b", &lifecycle.Attempt{Number: 1, Sender: "S2"}, queues.Facts{Hash: "late"}))
+	f.to("b", tx.PhaseDispatching, made(tx.Attempt{Number: 1, Sender: "S2", State: tx.Planned}))
+	f.ok(f.store.Record(f.ctx, "b", &tx.Attempt{Number: 1, Sender: "S2"}, queues.Facts{Hash: "late"}))
 	f.eventually("it is heard", func() bool { return told("b") })
 	looked("a fact", "b")
-	f.ok(f.store.Record(f.ctx, "b", &lifecycle.Attempt{Number: 1, Sender: "S2"}, queues.Facts{Hash: "later"}))
+	f.ok(f.store.Record(f.ctx, "b", &tx.Attempt{Number: 1, Sender: "S2"}, queues.Facts{Hash: "later"}))
 	looked("no news")
 	// A claim that a person ends is no more, and its owner is told so once.
-	f.to("b", lifecycle.PhaseFailed, person)
-	f.to("c", lifecycle.PhaseFailed, person)
+	f.to("b", tx.PhaseFailed, person)
+	f.to("c", tx.PhaseFailed, person)
 	equal(f.T, "its claim", f.get("b").Claim, "")
 	f.eventually("it is heard", func() bool { return told("b") })
 	looked("taken away", "b", "c")
 	looked("once")
-	f.to("a", lifecycle.PhaseFailed, person)
+	f.to("a", tx.PhaseFailed, person)
 	f.ok(f.store.Leave(f.ctx, me))
 	f.heartbeat(other, long)
 	taken, err := f.store.TakeOver(f.ctx, other, me, 9)
@@ -99,16 +99,16 @@ func testGrace(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseWatching, due(0))
+	f.to("a", tx.PhaseWatching, due(0))
 	tick(0, "a")
 	tick(short, "a")
 	tick(short)
 	f.eventually("the grace is over", func() bool { return slices.Equal(f.tick().Due, []string{"a"}) })
 	tick(queues.Never, "a")
 	tick(queues.Never)
-	f.to("a", lifecycle.PhaseWatching, due(0))
+	f.to("a", tx.PhaseWatching, due(0))
 	tick(queues.Never, "a")
-	f.to("a", lifecycle.PhaseWatching, due(long))
+	f.to("a", tx.PhaseWatching, due(long))
 	tick(queues.Never)
 }
 
@@ -119,16 +119,16 @@ func testTakeOverOfTrain(f *fixture) {
 	f.post("q", "ended", "a", "b", "c")
 	f.heartbeat(other, long)
 	equal(f.T, "bound", len(f.bindAs(other, 1)), 1)
-	f.to("ended", lifecycle.PhaseDone, keep)
+	f.to("ended", tx.PhaseDone, keep)
 	equal(f.T, "bound", len(f.bindAs(other, 1)), 1)
 	for n, uid := range []string{"a", "b", "c"} {
-		f.to(uid, lifecycle.PhaseWatching, made(lifecycle.Attempt{
-			Number: 1, Sender: f.get(uid).Sender, Nonce: uint32(n), State: lifecycle.Sent}))
+		f.to(uid, tx.PhaseWatching, made(tx.Attempt{
+			Number: 1, Sender: f.get(uid).Sender, Nonce: uint32(n), State: tx.Sent}))
 		_, err := f.store.Join(f.ctx, queues.JoinRequest{Process: other, Queue: "q", Behind: uid, Width: 9,
 			Types: []string{vote}})
 		f.ok(err)
 	}
-	f.to("ended", lifecycle.PhaseDone, keep, due(-1)) // is looked at last
+	f.to("ended", tx.PhaseDone, keep, due(-1)) // is looked at last
 	f.ok(f.store.Postpone(f.ctx, other, "c", 0))
 	f.ok(f.store.Leave(f.ctx, other))
 	first, err := f.store.TakeOver(f.ctx, me, other, 1)
@@ -141,7 +141,7 @@ func testTakeOverOfTrain(f *fixture) {
 	slices.Sort(first)
 	equal(f.T, "together", first, []string{"a", "b", "c"})
 	equal(f.T, "by itself", second, []string{"ended"})
-	f.to("ended", lifecycle.PhaseDone, final)
+	f.to("ended", tx.PhaseDone, final)
 }
 
 // testTakeOverOfDamagedQueue: a queue whose record cannot be read holds up no other claim.
@@ -200,16 +200,16 @@ func testTakeOver(f *fixture) {
 	slices.Sort(got)
 	equal(f.T, "due at once", got, []string{"a", "b", "c"})
 	for _, b := range bound {
-		if err := f.advance(b.Transaction, lifecycle.PhaseSent); !errors.Is(err, queues.ErrFenced) {
+		if err := f.advance(b.Transaction, tx.PhaseSent); !errors.Is(err, queues.ErrFenced) {
 			f.Errorf("the dead one changed %s: %v", b.Transaction.UID, err)
 		}
 		now := f.get(b.Transaction.UID)
-		if !strings.HasPrefix(now.Claim, me+":") || now.Phase != lifecycle.PhaseDispatching || now.Sender != b.Sender {
+		if !strings.HasPrefix(now.Claim, me+":") || now.Phase != tx.PhaseDispatching || now.Sender != b.Sender {
 			f.Errorf("taken over: %+v", now)
 		}
 		f.ok(f.store.Postpone(f.ctx, other, now.UID, 0))
 	}
-	f.to("a", lifecycle.PhaseDone)
+	f.to("a", tx.PhaseDone)
 	if p, err := f.store.Heartbeat(f.ctx, other, long, ""); p.Known || err != nil {
 		f.Errorf("the dead one is back and known: %+v, %v", p, err)
 	}
@@ -236,7 +236,7 @@ func testLeave(f *fixture) {
 	taken, err := f.store.TakeOver(f.ctx, other, me, 9)
 	f.ok(err)
 	equal(f.T, "taken", taken, []string{"a"})
-	f.to("a", lifecycle.PhaseDone)
+	f.to("a", tx.PhaseDone)
 	f.ok(f.store.Leave(f.ctx, other))
 	equal(f.T, "processes", len(f.dump().sets["procs"]), 0)
 }
@@ -249,7 +249,7 @@ func testHeld(f *fixture) {
 	f.ok(f.client.Set(f.ctx, f.key("n:claim"), 41, 0).Err()) // as a build had it that counted from 1
 	before := f.now()
 	f.bound("a S", "b T")
-	held := func(uid string) lifecycle.Claim {
+	held := func(uid string) tx.Claim {
 		t := f.get(uid)
 		f.ok(f.store.FindClaims(f.ctx, t))
 		return t.Held()
@@ -273,14 +273,14 @@ func testHeld(f *fixture) {
 		f.Errorf("taken over: %+v", taken)
 	}
 	f.heartbeat(me, time.Hour)
-	f.to("a", lifecycle.PhaseFailed)
-	equal(f.T, "of nobody", held("a"), lifecycle.Claim{})
+	f.to("a", tx.PhaseFailed)
+	equal(f.T, "of nobody", held("a"), tx.Claim{})
 	s, err := f.pool.Get(f.ctx, "T")
 	f.ok(err)
 	if s.Claim != held("b") || s.Claim.Process != other {
 		f.Errorf("its sender has %+v, it %+v", s.Claim, held("b"))
 	}
-	if s, err := f.pool.Get(f.ctx, "S"); err != nil || s.Claim != (lifecycle.Claim{}) {
+	if s, err := f.pool.Get(f.ctx, "S"); err != nil || s.Claim != (tx.Claim{}) {
 		f.Errorf("one that carries nothing: %+v, %v", s.Claim, err)
 	}
 }

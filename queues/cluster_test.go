@@ -16,8 +16,8 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // load posts from several goroutines, each the same again until it is taken.
@@ -227,7 +227,7 @@ func clusterConfirms(t *testing.T, c *redistest.Cluster) {
 	ok(err)
 	txn := bound[0].Transaction
 	write := func() error {
-		next := change(txn, lifecycle.PhaseSent, func(c *queues.Change) { c.Confirm = true })
+		next := change(txn, tx.PhaseSent, func(c *queues.Change) { c.Confirm = true })
 		stored, err := store.Advance(ctx, next)
 		if stored != nil {
 			txn = stored

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/fees"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // millis and fromMillis translate times as they are kept in Redis; 0 is none. What is before
@@ -38,16 +38,16 @@ type stored struct {
 }
 
 // decode builds a transaction.
-func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
+func (s stored) decode(uid string) (*tx.Transaction, error) {
 	head, data, found := strings.Cut(s.posted, "\n")
 	of := strings.Split(head, " ")
 	if !found || len(of) < 4 {
 		return nil, fmt.Errorf("record of %s is damaged", uid)
 	}
 	var e numbers
-	t := &lifecycle.Transaction{
+	t := &tx.Transaction{
 		UID: uid, Sequence: e.int(of[0]), ReceivedAt: fromMillis(e.int(of[1])),
-		Queue: of[3], Data: json.RawMessage(data), Phase: lifecycle.PhaseWaiting,
+		Queue: of[3], Data: json.RawMessage(data), Phase: tx.PhaseWaiting,
 	}
 	t.Type, t.Ledger = splitKind(of[2])
 	e.postedWith(t, of[4:])
@@ -68,14 +68,14 @@ func (s stored) decode(uid string) (*lifecycle.Transaction, error) {
 
 // postedWith is how the first line of what was posted ends: words in this order, empty for
 // none; nothing if there are none at all.
-func postedWith(terms *lifecycle.Terms, batch, trace, by string) string {
+func postedWith(terms *tx.Terms, batch, trace, by string) string {
 	word := func(n uint64) string {
 		if n == 0 {
 			return ""
 		}
 		return strconv.FormatUint(n, 10)
 	}
-	if *terms == (lifecycle.Terms{}) && batch+trace+by == "" {
+	if *terms == (tx.Terms{}) && batch+trace+by == "" {
 		return ""
 	}
 	return " " + strings.Join([]string{
@@ -84,7 +84,7 @@ func postedWith(terms *lifecycle.Terms, batch, trace, by string) string {
 }
 
 // postedWith reads what the function of that name wrote.
-func (e *numbers) postedWith(t *lifecycle.Transaction, words []string) {
+func (e *numbers) postedWith(t *tx.Transaction, words []string) {
 	switch len(words) {
 	case 0:
 	case 6:
@@ -96,13 +96,13 @@ func (e *numbers) postedWith(t *lifecycle.Transaction, words []string) {
 }
 
 // state reads the words that lib.lua names, in that order.
-func (e *numbers) state(t *lifecycle.Transaction, words string) {
+func (e *numbers) state(t *tx.Transaction, words string) {
 	w := strings.Split(words, " ")
 	if len(w) != 13 {
 		e.keep(fmt.Errorf("%q are not the words of a state", words))
 		return
 	}
-	t.Revision, t.Claim, t.Phase, t.Sender = e.int(w[0]), w[2], lifecycle.Phase(w[3]), w[4]
+	t.Revision, t.Claim, t.Phase, t.Sender = e.int(w[0]), w[2], tx.Phase(w[3]), w[4]
 	if !t.Phase.Valid() {
 		e.keep(fmt.Errorf("%q is no phase", w[3]))
 	}
@@ -111,17 +111,17 @@ func (e *numbers) state(t *lifecycle.Transaction, words string) {
 		t.ChangedAt = fromMillis(e.int(w[5]))
 	}
 	t.DueAt = fromMillis(e.int(w[6]))
-	t.Callback, t.CallbackTries, t.Counted = lifecycle.Callback(w[8]), int(e.int(w[9])), e.uint64(counted)
+	t.Callback, t.CallbackTries, t.Counted = tx.Callback(w[8]), int(e.int(w[9])), e.uint64(counted)
 }
 
 // heard is what a worker said to a callback, as called.lua stores it: the first field of the record, on a line of
 // its own, which stays whatever record follows it.
 type heard struct {
-	At       int64              `json:"at"` // ms
-	Tries    int                `json:"tries"`
-	Callback lifecycle.Callback `json:"callback"`
-	Done     bool               `json:"done"`
-	Said     said               `json:"said"`
+	At       int64       `json:"at"` // ms
+	Tries    int         `json:"tries"`
+	Callback tx.Callback `json:"callback"`
+	Done     bool        `json:"done"`
+	Said     said        `json:"said"`
 }
 
 type said struct {
@@ -131,7 +131,7 @@ type said struct {
 }
 
 // encodeSaid is what called.lua stores of t as it is.
-func encodeSaid(t *lifecycle.Told) string {
+func encodeSaid(t *tx.Told) string {
 	b, err := marshal(said{t.Answer, t.Before, shorten(t.Error, mostDetail)})
 	if err != nil {
 		return "{}" // it is no JSON that somebody has answered
@@ -165,48 +165,48 @@ func splitKind(kind string) (typ, ledger string) {
 // A record is what is stored of a transaction beside what scripts read or write. What
 // it does not name of a stored one is ignored.
 type record struct {
-	Told      *heard           `json:"told,omitempty"` // of who reads it; no change writes it
-	Retries   int              `json:"retries,omitempty"`
-	Deferred  int              `json:"deferred,omitempty"`
-	Losses    int              `json:"losses,omitempty"`
-	Doubted   string           `json:"doubted,omitempty"`
-	Ending    lifecycle.Phase  `json:"ending,omitempty"`
-	Cancel    bool             `json:"cancel,omitempty"`
-	Reopened  bool             `json:"reopened,omitempty"`
-	Error     *lifecycle.Error `json:"error,omitempty"`
-	Done      json.RawMessage  `json:"done,omitempty"` // unless the landed attempt's block tells it
-	Landed    int              `json:"landed,omitempty"`
-	Submitted int64            `json:"submitted,omitempty"` // this and all times: ms
-	Retried   int64            `json:"retried,omitempty"`
-	Ended     int64            `json:"ended,omitempty"`
-	Final     int64            `json:"final,omitempty"`
-	Attempts  []attempt        `json:"attempts,omitempty"`
+	Told      *heard          `json:"told,omitempty"` // of who reads it; no change writes it
+	Retries   int             `json:"retries,omitempty"`
+	Deferred  int             `json:"deferred,omitempty"`
+	Losses    int             `json:"losses,omitempty"`
+	Doubted   string          `json:"doubted,omitempty"`
+	Ending    tx.Phase        `json:"ending,omitempty"`
+	Cancel    bool            `json:"cancel,omitempty"`
+	Reopened  bool            `json:"reopened,omitempty"`
+	Error     *tx.Error       `json:"error,omitempty"`
+	Done      json.RawMessage `json:"done,omitempty"` // unless the landed attempt's block tells it
+	Landed    int             `json:"landed,omitempty"`
+	Submitted int64           `json:"submitted,omitempty"` // this and all times: ms
+	Retried   int64           `json:"retried,omitempty"`
+	Ended     int64           `json:"ended,omitempty"`
+	Final     int64           `json:"final,omitempty"`
+	Attempts  []attempt       `json:"attempts,omitempty"`
 }
 
 type attempt struct {
-	Sender        string                 `json:"sender"`
-	Nonce         uint32                 `json:"nonce"`
-	Fee           uint64                 `json:"fee"`
-	ValidUntil    uint32                 `json:"validUntil,omitempty"`
-	Base          string                 `json:"base,omitempty"`
-	Legacy        bool                   `json:"legacy,omitempty"`
-	Hash          string                 `json:"hash,omitempty"`
-	NodeHash      string                 `json:"nodeHash,omitempty"`
-	State         lifecycle.AttemptState `json:"state"`
-	Cause         lifecycle.Cause        `json:"cause,omitempty"`
-	Height        uint32                 `json:"height,omitempty"`
-	StateHash     string                 `json:"stateHash,omitempty"`
-	Confirmations int                    `json:"confirmations,omitempty"`
-	Error         *lifecycle.Error       `json:"error,omitempty"`
-	Data          json.RawMessage        `json:"data,omitempty"`
-	Slot          uint32                 `json:"slot,omitempty"`
-	SentSlot      uint32                 `json:"sentSlot,omitempty"`
-	Started       int64                  `json:"started,omitempty"`
-	Ended         int64                  `json:"ended,omitempty"`
-	Weight        int                    `json:"weight,omitempty"`
-	Alone         bool                   `json:"alone,omitempty"`
-	Touched       []string               `json:"touched,omitempty"` // see touchedWords
-	Quote         *quote                 `json:"quote,omitempty"`
+	Sender        string          `json:"sender"`
+	Nonce         uint32          `json:"nonce"`
+	Fee           uint64          `json:"fee"`
+	ValidUntil    uint32          `json:"validUntil,omitempty"`
+	Base          string          `json:"base,omitempty"`
+	Legacy        bool            `json:"legacy,omitempty"`
+	Hash          string          `json:"hash,omitempty"`
+	NodeHash      string          `json:"nodeHash,omitempty"`
+	State         tx.AttemptState `json:"state"`
+	Cause         tx.Cause        `json:"cause,omitempty"`
+	Height        uint32          `json:"height,omitempty"`
+	StateHash     string          `json:"stateHash,omitempty"`
+	Confirmations int             `json:"confirmations,omitempty"`
+	Error         *tx.Error       `json:"error,omitempty"`
+	Data          json.RawMessage `json:"data,omitempty"`
+	Slot          uint32          `json:"slot,omitempty"`
+	SentSlot      uint32          `json:"sentSlot,omitempty"`
+	Started       int64           `json:"started,omitempty"`
+	Ended         int64           `json:"ended,omitempty"`
+	Weight        int             `json:"weight,omitempty"`
+	Alone         bool            `json:"alone,omitempty"`
+	Touched       []string        `json:"touched,omitempty"` // see touchedWords
+	Quote         *quote          `json:"quote,omitempty"`
 }
 
 type quote struct {
@@ -220,25 +220,25 @@ type quote struct {
 const sameTouched = "="
 
 // touchedWords are the accounts of an attempt as they are stored: "<key> <token>", or "<key>" of MINA.
-func touchedWords(attempts []lifecycle.Attempt, i int) (words []string) {
+func touchedWords(attempts []tx.Attempt, i int) (words []string) {
 	all := attempts[i].Touched
 	if i > 0 && len(all) > 0 && slices.Equal(all, attempts[i-1].Touched) {
 		return []string{sameTouched}
 	}
 	for _, a := range all {
-		words = append(words, strings.TrimSuffix(a.Key+" "+a.Token, " "+lifecycle.MinaToken))
+		words = append(words, strings.TrimSuffix(a.Key+" "+a.Token, " "+tx.MinaToken))
 	}
 	return words
 }
 
 // touchedOf reads what touchedWords wrote of the attempt behind others.
-func touchedOf(before []lifecycle.Attempt, words []string) (all []lifecycle.Account) {
+func touchedOf(before []tx.Attempt, words []string) (all []tx.Account) {
 	if len(words) == 1 && words[0] == sameTouched && len(before) > 0 {
 		return before[len(before)-1].Touched
 	}
 	for _, w := range words {
 		key, token, _ := strings.Cut(w, " ")
-		all = append(all, lifecycle.Account{Key: key, Token: cmp.Or(token, lifecycle.MinaToken)})
+		all = append(all, tx.Account{Key: key, Token: cmp.Or(token, tx.MinaToken)})
 	}
 	return all
 }
@@ -252,7 +252,7 @@ func quoteOf(q fees.Quote) *quote {
 }
 
 // encodeRecord is the record of t.
-func encodeRecord(t *lifecycle.Transaction) string {
+func encodeRecord(t *tx.Transaction) string {
 	r := record{
 		Retries: t.Retries, Deferred: t.Deferred, Losses: t.Losses,
 		Doubted: t.Doubted, Ending: t.Ending, Cancel: t.CancelRequested,
@@ -292,7 +292,7 @@ func marshal(v any) ([]byte, error) {
 }
 
 // decodeRecord reads what encodeRecord wrote.
-func decodeRecord(t *lifecycle.Transaction, text string) error {
+func decodeRecord(t *tx.Transaction, text string) error {
 	var r record
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return err
@@ -302,7 +302,7 @@ func decodeRecord(t *lifecycle.Transaction, text string) error {
 	t.SubmittedAt, t.RetriedAt = fromMillis(r.Submitted), fromMillis(r.Retried)
 	t.DoneAt, t.FinalAt = fromMillis(r.Ended), fromMillis(r.Final)
 	if h := r.Told; h != nil {
-		t.Told = lifecycle.Told{
+		t.Told = tx.Told{
 			At: fromMillis(h.At), Tries: h.Tries, Callback: h.Callback, Done: h.Done,
 			Answer: h.Said.Answer, Before: h.Said.Before, Error: h.Said.Error,
 		}
@@ -311,7 +311,7 @@ func decodeRecord(t *lifecycle.Transaction, text string) error {
 		if !a.State.Valid() {
 			return fmt.Errorf("%q is no state of an attempt", a.State)
 		}
-		t.Attempts = append(t.Attempts, lifecycle.Attempt{
+		t.Attempts = append(t.Attempts, tx.Attempt{
 			Number: i + 1, Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Base: a.Base,
 			Legacy: a.Legacy, Hash: a.Hash, NodeHash: a.NodeHash, State: a.State, Cause: a.Cause, Height: a.Height,
 			StateHash: a.StateHash, Confirmations: a.Confirmations, Error: a.Error, Data: a.Data,
@@ -333,7 +333,7 @@ func decodeRecord(t *lifecycle.Transaction, text string) error {
 }
 
 // blockOf is the result that the landed attempt's block makes, nil if none landed.
-func blockOf(t *lifecycle.Transaction) json.RawMessage {
+func blockOf(t *tx.Transaction) json.RawMessage {
 	a := t.Attempt(t.Landed)
 	if a == nil || a.StateHash == "" {
 		return nil
@@ -343,12 +343,12 @@ func blockOf(t *lifecycle.Transaction) json.RawMessage {
 }
 
 // bounded limits what a worker or a node can make us store.
-func bounded(e *lifecycle.Error) *lifecycle.Error {
+func bounded(e *tx.Error) *tx.Error {
 	const most = 4096
 	if e == nil || max(len(e.Code), len(e.Message), len(e.Exception)) <= most {
 		return e
 	}
-	return &lifecycle.Error{
+	return &tx.Error{
 		Code: shorten(e.Code, most), Message: shorten(e.Message, most), Exception: shorten(e.Exception, most),
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // fill gives every field under v a value of its own.
@@ -64,9 +64,9 @@ func TestTimesOfRecords(t *testing.T) {
 		{time.UnixMilli(2), time.UnixMilli(2).UTC()},
 		{time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)},
 	} {
-		terms := lifecycle.Terms{NotBefore: test.given, ExpiresAt: test.given, MaxFee: 1}
+		terms := tx.Terms{NotBefore: test.given, ExpiresAt: test.given, MaxFee: 1}
 		got, err := stored{posted: "7 1 T q" + postedWith(&terms, "", "", "") + "\n{}"}.decode("u")
-		want := lifecycle.Terms{NotBefore: test.want, ExpiresAt: test.want, MaxFee: 1}
+		want := tx.Terms{NotBefore: test.want, ExpiresAt: test.want, MaxFee: 1}
 		if err != nil || got.Terms != want {
 			t.Errorf("%s: %+v, %v", test.given, got, err)
 		}
@@ -78,8 +78,8 @@ func TestNestedData(t *testing.T) {
 	t.Parallel()
 	const depth = 1000 // dispatcher.MaxDepth
 	data := json.RawMessage(strings.Repeat("[", depth) + strings.Repeat("]", depth))
-	was := &lifecycle.Transaction{Attempts: []lifecycle.Attempt{{Number: 1, State: lifecycle.Included, Data: data}}}
-	got := &lifecycle.Transaction{}
+	was := &tx.Transaction{Attempts: []tx.Attempt{{Number: 1, State: tx.Included, Data: data}}}
+	got := &tx.Transaction{}
 	err := decodeRecord(got, encodeRecord(was))
 	if err != nil || len(got.Attempts) != 1 || string(got.Attempts[0].Data) != string(data) {
 		t.Errorf("%d attempts, %v", len(got.Attempts), err)
@@ -90,8 +90,8 @@ func TestNestedData(t *testing.T) {
 func TestBlockOf(t *testing.T) {
 	t.Parallel()
 	const hash = "3N\x7f\a\"\u2028"
-	landed := &lifecycle.Transaction{Landed: 1, Attempts: []lifecycle.Attempt{
-		{Number: 1, State: lifecycle.Included, Height: 7, StateHash: hash},
+	landed := &tx.Transaction{Landed: 1, Attempts: []tx.Attempt{
+		{Number: 1, State: tx.Included, Height: 7, StateHash: hash},
 	}}
 	var got struct{ StateHash string }
 	if err := json.Unmarshal(blockOf(landed), &got); err != nil || got.StateHash != hash {
@@ -105,7 +105,7 @@ func TestBoundedErrors(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]int{0: 0, 4095: 4095, 4096: 4096, 4097: 4096 + len("…"), 9000: 4096 + len("…")} {
 		text := strings.Repeat("x", n)
-		for _, e := range []lifecycle.Error{{Code: text}, {Message: text}, {Exception: text}} {
+		for _, e := range []tx.Error{{Code: text}, {Message: text}, {Exception: text}} {
 			got := bounded(&e)
 			if s := got.Code + got.Message + got.Exception; len(s) != want || strings.HasSuffix(s, "…") != (n > 4096) {
 				t.Errorf("of %d bytes %d are stored: %.20q", n, len(s), s)
@@ -131,7 +131,7 @@ func TestStateDamaged(t *testing.T) {
 		"1   waiting         ":  "",
 	} {
 		var e numbers
-		e.state(&lifecycle.Transaction{}, words)
+		e.state(&tx.Transaction{}, words)
 		if got := fmt.Sprint(e.err); got != cmp.Or(want, "<nil>") {
 			t.Errorf("%q: %s, want %s", words, got, want)
 		}
@@ -153,14 +153,14 @@ func TestRecordOfResult(t *testing.T) {
 	t.Parallel()
 	block := json.RawMessage(`{"blockHeight":7,"stateHash":"3N"}`)
 	for result, stored := range map[string]bool{"": true, string(block): false, `{"n":1}`: true} {
-		txn := lifecycle.Transaction{Landed: 1, Attempts: []lifecycle.Attempt{
-			{Number: 1, State: lifecycle.Included, Height: 7, StateHash: "3N"},
+		txn := tx.Transaction{Landed: 1, Attempts: []tx.Attempt{
+			{Number: 1, State: tx.Included, Height: 7, StateHash: "3N"},
 		}}
 		if result != "" {
 			txn.Done = json.RawMessage(result)
 		}
 		text := encodeRecord(&txn)
-		var got lifecycle.Transaction
+		var got tx.Transaction
 		if err := decodeRecord(&got, text); err != nil || string(got.Done) != result {
 			t.Errorf("%q came back as %q, %v", result, got.Done, err)
 		}
@@ -174,21 +174,21 @@ func TestRecordOfResult(t *testing.T) {
 // TestRecordOfAttempt: all that an attempt is comes back as it was stored.
 func TestRecordOfAttempt(t *testing.T) {
 	t.Parallel()
-	var a lifecycle.Attempt
+	var a tx.Attempt
 	fill(reflect.ValueOf(&a).Elem(), new(int64))
-	a.Number, a.State = 1, lifecycle.Early
+	a.Number, a.State = 1, tx.Early
 	again := a // signed again
 	again.Number = 2
-	all := []lifecycle.Attempt{a, again, {Number: 3, Sender: "S", State: lifecycle.Planned}, {
-		Number: 4, Sender: "S", State: lifecycle.Signed,
-		Touched: []lifecycle.Account{{Key: "A", Token: lifecycle.MinaToken}, {Key: "text", Token: "text"}},
+	all := []tx.Attempt{a, again, {Number: 3, Sender: "S", State: tx.Planned}, {
+		Number: 4, Sender: "S", State: tx.Signed,
+		Touched: []tx.Account{{Key: "A", Token: tx.MinaToken}, {Key: "text", Token: "text"}},
 	}}
-	var got lifecycle.Transaction
-	text := encodeRecord(&lifecycle.Transaction{Attempts: all})
+	var got tx.Transaction
+	text := encodeRecord(&tx.Transaction{Attempts: all})
 	if err := decodeRecord(&got, text); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(text, "text text"); n != 2 || strings.Contains(text, lifecycle.MinaToken) {
+	if n := strings.Count(text, "text text"); n != 2 || strings.Contains(text, tx.MinaToken) {
 		t.Errorf("what it touches is stored anew, or MINA by its id: %s", text)
 	}
 	if diff := gocmp.Diff(all, got.Attempts); diff != "" {

@@ -14,7 +14,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestAllReplicas: who has to confirm is who is there, and where a replica ever was one of them:
@@ -52,7 +52,7 @@ func TestAllReplicas(t *testing.T) {
 	ok(err)
 	txn := bound[0].Transaction
 	write := func(store *queues.Store) error {
-		stored, err := store.Advance(ctx, change(txn, lifecycle.PhaseSent, func(c *queues.Change) { c.Confirm = true }))
+		stored, err := store.Advance(ctx, change(txn, tx.PhaseSent, func(c *queues.Change) { c.Confirm = true }))
 		if stored != nil {
 			txn = stored
 		}

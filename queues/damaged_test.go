@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestDamagedQueue: a queue whose record cannot be read holds up nothing of any other, in
@@ -63,7 +63,7 @@ func testDamagedReady(f *fixture, damage func() func()) {
 	f.post("even", "d", "e")
 	mend := damage()
 	f.bound("d S1")
-	f.to("d", lifecycle.PhaseDone)
+	f.to("d", tx.PhaseDone)
 	f.bound("e S2")
 	f.minutePassed("q:odd")
 	f.tick()
@@ -73,7 +73,7 @@ func testDamagedReady(f *fixture, damage func() func()) {
 	f.bound() // nobody looks for it
 	f.tick()
 	f.bound("a S3")
-	f.to("a", lifecycle.PhaseDone)
+	f.to("a", tx.PhaseDone)
 
 	mend = damage()
 	f.bound()
@@ -92,13 +92,13 @@ func testDamagedDue(f *fixture, damage func() func()) {
 	f.post("third", "e")
 	f.bound("a S1", "c S2", "e S3")
 	for _, uid := range []string{"a", "c"} {
-		f.to(uid, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, short, short))
+		f.to(uid, tx.PhaseDone, tell(tx.OnSuccess, short, short))
 	}
 	for _, queue := range []string{"odd", "even"} {
 		f.ok(f.store.PauseUntil(f.ctx, queue, "for a moment", f.now().Add(short)))
 	}
 	f.ok(f.client.ZAdd(f.ctx, f.key("due"), z(1, "p:odd"), z(1, "q:odd")).Err()) // before all else
-	f.to("e", lifecycle.PhaseWatching, due(0))
+	f.to("e", tx.PhaseWatching, due(0))
 	mend := damage()
 	events := len(f.dump().events)
 	told := map[string]bool{}
@@ -112,7 +112,7 @@ func testDamagedDue(f *fixture, damage func() func()) {
 	equal(f.T, "since then", f.dump().events[events:], []event{
 		{Number: f.dump().events[events].Number, Kind: "q", ID: "even", Code: "RESUMED"}})
 	f.eventually("the other one goes on", func() bool { f.tick(); return len(f.bind(9)) == 1 })
-	equal(f.T, "it", f.get("d").Phase, lifecycle.PhaseDispatching)
+	equal(f.T, "it", f.get("d").Phase, tx.PhaseDispatching)
 	mend()
 	f.minutePassed("q:odd", "p:odd")
 	f.tick()
@@ -126,8 +126,8 @@ func testDamagedEnded(f *fixture, damage func() func()) {
 	f.post("odd", "a", "keeps")
 	f.post("even", "b", "stays")
 	f.bound("a S1", "b S2")
-	f.to("a", lifecycle.PhaseDone, final, removed(0))
-	f.to("b", lifecycle.PhaseDone, final, removed(short))
+	f.to("a", tx.PhaseDone, final, removed(0))
+	f.to("b", tx.PhaseDone, final, removed(short))
 	mend := damage()
 	events := f.dump().events
 	if err := f.store.Remove(f.ctx, "a"); err == nil || !strings.Contains(err.Error(), "record of queue odd is damaged") {
@@ -206,7 +206,7 @@ func testDamagedShown(f *fixture, damage func() func()) {
 	f.post("even", "c", "d")
 	f.post("bound", "e", "f")
 	f.bound("a S1", "c S2")
-	f.to("a", lifecycle.PhaseWaiting)
+	f.to("a", tx.PhaseWaiting)
 	mend := damage()
 	if load := f.overview().Types[vote]; load.Waiting != 5 || load.Ready != 2 || load.Oldest.IsZero() {
 		f.Errorf("the overview has %+v", load)
@@ -243,7 +243,7 @@ func testDamagedCounted(f *fixture, damage func() func()) {
 	f.bound("a S1")
 	f.ok(f.planFor("a", 100, queues.FeeLimits{}))
 	mend := damage()
-	back := func() error { return f.advance(f.get("a"), lifecycle.PhaseWaiting, fated(1, lifecycle.Refused)) }
+	back := func() error { return f.advance(f.get("a"), tx.PhaseWaiting, fated(1, tx.Refused)) }
 	for range 2 {
 		if err := back(); err == nil {
 			f.Error("it is in its queue again")
@@ -304,7 +304,7 @@ func testBatchStops(f *fixture) {
 		f.Errorf("behind %v: %+v", first, later)
 	}
 	f.post("q", "known", "gone")
-	f.to("gone", lifecycle.PhaseFailed, person)
+	f.to("gone", tx.PhaseFailed, person)
 	f.ok(f.store.Remove(f.ctx, "gone"))
 	b = queues.NewBatch(f.store)
 	for uid, want := range map[string]error{"known": queues.ErrKeyReused, "gone": queues.ErrKeyGone} {

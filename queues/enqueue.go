@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // An Item is a transaction to accept.
@@ -20,7 +20,7 @@ type Item struct {
 	Type  string
 	Data  json.RawMessage
 	// Terms are told to the millisecond.
-	lifecycle.Terms
+	tx.Terms
 	// Trace is the traceparent that is kept with it, if it is traced: no part of what a
 	// repeat is compared with.
 	Trace string
@@ -58,7 +58,7 @@ func alsoOf(all []Alias) string {
 type Accepted struct {
 	// Transaction is the accepted one; where the uid was known already, the
 	// one that was accepted first.
-	Transaction *lifecycle.Transaction
+	Transaction *tx.Transaction
 	// Existed: the same item had been accepted before.
 	Existed bool
 	// Err refuses the item: ErrKeyReused, ErrKeyGone, ErrTooManyWaiting, ErrDamaged,
@@ -192,10 +192,10 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 	return out
 }
 
-func fresh(uid string, sequence int64, now time.Time, item Item) *lifecycle.Transaction {
-	return &lifecycle.Transaction{
+func fresh(uid string, sequence int64, now time.Time, item Item) *tx.Transaction {
+	return &tx.Transaction{
 		UID: uid, Queue: item.Queue, Sequence: sequence, Type: item.Type, Data: item.Data,
-		Phase: lifecycle.PhaseWaiting, ReceivedAt: now, ChangedAt: now, Ledger: item.Ledger, BatchID: item.BatchID,
+		Phase: tx.PhaseWaiting, ReceivedAt: now, ChangedAt: now, Ledger: item.Ledger, BatchID: item.BatchID,
 		Terms: recorded(item.Terms), PostedBy: item.By, Trace: item.Trace,
 	}
 }
@@ -230,7 +230,7 @@ func (s *Store) first(ctx context.Context, uid string, item Item) Accepted {
 }
 
 // recorded are terms as a record tells them.
-func recorded(t lifecycle.Terms) lifecycle.Terms {
+func recorded(t tx.Terms) tx.Terms {
 	t.NotBefore, t.ExpiresAt = inRecord(t.NotBefore), inRecord(t.ExpiresAt)
 	return t
 }

@@ -20,6 +20,7 @@ import (
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 func vote1(uid, queue, data string) queues.Item {
@@ -44,7 +45,7 @@ func testEnqueueTraced(f *fixture) {
 	}
 	f.register("S")
 	f.bound("k S")
-	f.to("k", lifecycle.PhaseSent)
+	f.to("k", tx.PhaseSent)
 	equal(f.T, "under way", f.get("k").Trace, trace)
 	f.post(queue, "plain")
 	equal(f.T, "not traced", f.get("plain").Trace, "")
@@ -67,7 +68,7 @@ func testEnqueueDry(f *fixture) {
 	f.store = f.open(queues.Options{Namespace: f.store.Namespace, MaxWaiting: 2})
 	f.post("q", "a", "b")
 	f.post("r", "gone")
-	f.to("gone", lifecycle.PhaseFailed)
+	f.to("gone", tx.PhaseFailed)
 	f.ok(f.store.Remove(f.ctx, "gone"))
 	var before []string
 	kept := func() (keys []string) {
@@ -100,7 +101,7 @@ func testEnqueueDry(f *fixture) {
 		}
 		if got.Err == nil && !tc.existed {
 			equal(f.T, "the sequence that it would have", got.Transaction.Sequence, int64(4))
-			equal(f.T, "its state", got.Transaction.State(), lifecycle.Waiting)
+			equal(f.T, "its state", got.Transaction.State(), tx.Waiting)
 		}
 	}
 	equal(f.T, "what is stored", kept(), before)
@@ -125,7 +126,7 @@ func testLongestHead(f *fixture) {
 			UID: uid, Queue: queue, Type: "SUBMIT_BATCH", Ledger: strings.Repeat("l", 64),
 			BatchID: uid + strings.Repeat("b", 127), Data: json.RawMessage(`{}`), By: strings.Repeat("k", 64),
 			Trace: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-			Terms: lifecycle.Terms{
+			Terms: tx.Terms{
 				NotBefore: f.now(), ExpiresAt: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), MaxFee: math.MaxUint64,
 			},
 		}
@@ -147,7 +148,7 @@ func testLongestHead(f *fixture) {
 func testEnqueueTwice(f *fixture) {
 	first := f.store.Enqueue(f.ctx, vote1("k", "q", `{"a":1,"b":[1.0,"x"]}`))
 	f.ok(first.Err)
-	if first.Existed || first.Transaction.Sequence != 1 || first.Transaction.State() != lifecycle.Waiting {
+	if first.Existed || first.Transaction.Sequence != 1 || first.Transaction.State() != tx.Waiting {
 		f.Errorf("accepted as %+v", first)
 	}
 	for _, tc := range []struct {
@@ -184,7 +185,7 @@ func testEnqueueAlso(f *fixture) {
 	f.post("qa", "x", "gone")
 	f.post("p", "y", "lost")
 	for _, uid := range []string{"gone", "lost"} {
-		f.to(uid, lifecycle.PhaseFailed, person)
+		f.to(uid, tx.PhaseFailed, person)
 		f.ok(f.store.Remove(f.ctx, uid))
 	}
 	also := func(uid, queue, data, other string, within ...string) queues.Item {
@@ -245,7 +246,7 @@ func testEnqueueAlso(f *fixture) {
 func testEnqueueRemoved(f *fixture) {
 	f.store = f.open(queues.Options{Namespace: f.store.Namespace, Retention: 400 * time.Millisecond, EventsKeep: 1})
 	f.post("q", "k")
-	f.to("k", lifecycle.PhaseFailed, person)
+	f.to("k", tx.PhaseFailed, person)
 	f.ok(f.store.Remove(f.ctx, "k"))
 	if _, err := f.store.Get(f.ctx, "k"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("get of a removed one: %v", err)
@@ -256,7 +257,7 @@ func testEnqueueRemoved(f *fixture) {
 	f.eventually("the key is forgotten", func() bool {
 		return f.store.Enqueue(f.ctx, vote1("k", "q", `{}`)).Err == nil
 	})
-	if got := f.get("k"); got.Sequence != 2 || got.State() != lifecycle.Waiting {
+	if got := f.get("k"); got.Sequence != 2 || got.State() != tx.Waiting {
 		f.Errorf("accepted anew as %+v", got)
 	}
 }
@@ -276,7 +277,7 @@ func testEnqueueOrder(f *fixture) {
 	if len(uids) != len(items) {
 		f.Errorf("%d uids for %d transactions", len(uids), len(items))
 	}
-	equal(f.T, "counts", f.queue("q1").Counts[lifecycle.Waiting], 400)
+	equal(f.T, "counts", f.queue("q1").Counts[tx.Waiting], 400)
 }
 
 func testEnqueueTogether(f *fixture) {
@@ -400,7 +401,7 @@ func testEnqueueTotal(f *fixture) {
 	bound := f.bound("a S")[0]
 	f.post("r", "f")
 	full(queues.ErrTooManyInAll)
-	f.ok(f.advance(bound.Transaction, lifecycle.PhaseWaiting))
+	f.ok(f.advance(bound.Transaction, tx.PhaseWaiting))
 	full(queues.ErrTooManyInAll)
 	f.bound("b S")
 	full(queues.ErrTooManyInAll)
@@ -648,19 +649,19 @@ func TestFull(t *testing.T) {
 	if err := f.store.Ping(f.ctx); !errors.Is(err, queues.ErrFull) {
 		f.Errorf("ping of a full store: %v", err)
 	}
-	f.ok(f.advance(bound, lifecycle.PhaseDispatching, firstPlan))
-	f.ok(f.store.Record(f.ctx, "a", &lifecycle.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}))
-	f.ok(f.advance(bound, lifecycle.PhaseSent, signed(1, big)))
-	f.ok(f.advance(bound, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 0, time.Hour)))
+	f.ok(f.advance(bound, tx.PhaseDispatching, firstPlan))
+	f.ok(f.store.Record(f.ctx, "a", &tx.Attempt{Number: 1, Sender: "S"}, queues.Facts{Hash: "h"}))
+	f.ok(f.advance(bound, tx.PhaseSent, signed(1, big)))
+	f.ok(f.advance(bound, tx.PhaseDone, tell(tx.OnSuccess, 0, time.Hour)))
 	f.heartbeat(me, time.Hour)
 	f.tick()
-	_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
+	_, err := f.store.Called(f.ctx, f.get("a"), tx.Told{Callback: tx.OnSuccess}, queues.Never)
 	f.ok(err)
-	f.ok(f.pool.Rest(f.ctx, "S", time.Hour, lifecycle.Rested, ""))
+	f.ok(f.pool.Rest(f.ctx, "S", time.Hour, tx.Rested, ""))
 	f.ok(f.pool.Resume(f.ctx, "S"))
 	f.bound("b S")
 	equal(f.T, "what was accepted is there", len(f.list(queues.Filter{}, 50)), accepted-1+2)
-	f.to("b", lifecycle.PhaseFailed)
+	f.to("b", tx.PhaseFailed)
 	f.inspect()
 }
 
@@ -736,13 +737,13 @@ func TestUnconfirmed(t *testing.T) {
 		queues.BindRequest{Process: "P", Types: []string{"T"}, Groups: []string{senders.Shared}, Most: 1, Grace: time.Second})
 	ok(err)
 	stored, err := store.Advance(ctx,
-		change(bound[0].Transaction, lifecycle.PhaseSent, func(c *queues.Change) { c.Confirm = true }))
+		change(bound[0].Transaction, tx.PhaseSent, func(c *queues.Change) { c.Confirm = true }))
 	if !errors.Is(err, queues.ErrUnconfirmed) {
 		t.Errorf("without a replica: %v", err)
 	}
 	txn, err := store.Get(ctx, "a")
 	ok(err)
-	if txn.Phase != lifecycle.PhaseSent {
+	if txn.Phase != tx.PhaseSent {
 		t.Errorf("stored: %s", txn.Phase)
 	}
 	equal(t, "told with the error", stored, txn)

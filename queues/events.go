@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"strconv"
 	"strings"
 	"time"
@@ -33,11 +33,11 @@ type Event struct {
 	Kind   EventKind
 	ID     string // uid, queue or account
 	Sender string
-	From   lifecycle.Phase // "" for a transaction that was just accepted
-	To     lifecycle.Phase // "" for one that was removed
+	From   tx.Phase // "" for a transaction that was just accepted
+	To     tx.Phase // "" for one that was removed
 	// QueueFrom and QueueTo are what the queue showed before it and after it, equal where it did not
 	// move; "" of a sender. From one event of a queue to the next one nothing is left out.
-	QueueFrom, QueueTo lifecycle.QueueState
+	QueueFrom, QueueTo tx.QueueState
 
 	Attempt int // 0 if the change is about none
 	Code    string
@@ -92,7 +92,7 @@ func parseEvent(entry redis.XMessage) (Event, error) {
 // event reads one line of the log.
 func (e *numbers) event(number, line string) Event {
 	if at, uid, _ := strings.Cut(line, " "); uid != "" && !strings.Contains(uid, " ") {
-		line = at + " t " + uid + " - - " + string(lifecycle.PhaseWaiting) + " - -"
+		line = at + " t " + uid + " - - " + string(tx.PhaseWaiting) + " - -"
 	}
 	actor := ""
 	if w := strings.Fields(line); len(w) == 9 {
@@ -117,17 +117,17 @@ func (e *numbers) event(number, line string) Event {
 }
 
 // beside reads a phase, and what stands with it of what the queue shows.
-func beside(word string) (lifecycle.Phase, lifecycle.QueueState) {
+func beside(word string) (tx.Phase, tx.QueueState) {
 	own, shown, apart := strings.Cut(word, "/")
-	phase := lifecycle.Phase(own)
+	phase := tx.Phase(own)
 	if own == "-" {
 		phase = ""
 	}
 	switch {
 	case apart:
-		return phase, lifecycle.Phase(shown).Queue()
+		return phase, tx.Phase(shown).Queue()
 	case phase == "":
-		return phase, lifecycle.QueueFree
+		return phase, tx.QueueFree
 	}
 	return phase, phase.Queue()
 }

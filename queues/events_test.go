@@ -12,6 +12,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestReadLog: the log is read with what its events are about, whether or not
@@ -85,7 +86,7 @@ func TestReadLog(t *testing.T) {
 		},
 		"removed": func(f *fixture) {
 			f.post("q", "u")
-			f.to("u", lifecycle.PhaseFailed, person)
+			f.to("u", tx.PhaseFailed, person)
 			f.ok(f.store.Remove(f.ctx, "u"))
 			f.ok(f.client.XTrimMinID(f.ctx, f.key("events"), "0-2").Err())
 			p, err := f.store.ReadLog(f.ctx, 0, 10)
@@ -147,7 +148,7 @@ func TestEventsKeep(t *testing.T) {
 			f.Errorf("events %d to %d are kept, and an endpoint has come to %d", p.First, p.Last, events-1)
 		}
 		f.ok(f.client.Del(f.ctx, f.key("hooks")).Err())
-		f.to("c", lifecycle.PhaseFailed, person)
+		f.to("c", tx.PhaseFailed, person)
 		<-time.After(2 * time.Millisecond)
 		f.tick()
 		if p := log(); p.First != events+1 || p.Last != events+3 {
@@ -190,12 +191,12 @@ func testFlow(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseFailing)
-	f.to("a", lifecycle.PhaseDelayed)
-	f.to("a", lifecycle.PhaseDispatching)
-	f.to("a", lifecycle.PhaseDone)
-	f.to("b", lifecycle.PhaseFailed, person)
-	f.to("b", lifecycle.PhaseWaiting, person)
+	f.to("a", tx.PhaseFailing)
+	f.to("a", tx.PhaseDelayed)
+	f.to("a", tx.PhaseDispatching)
+	f.to("a", tx.PhaseDone)
+	f.to("b", tx.PhaseFailed, person)
+	f.to("b", tx.PhaseWaiting, person)
 	f.ok(f.store.Pause(f.ctx, "q", "x"))
 	flow, err := f.store.Flow(f.ctx, time.Minute)
 	f.ok(err)
@@ -252,11 +253,11 @@ func testOldest(f *fixture) {
 	f.bound("a S")
 	see("behind a bound one", map[string]string{"p": "b", "q": "d"})
 	f.ok(f.store.Pause(f.ctx, "q", "x"))
-	f.to("b", lifecycle.PhaseFailed, person)
+	f.to("b", tx.PhaseFailed, person)
 	see("behind a cancelled one", map[string]string{"p": "c", "q": "d"})
-	f.to("a", lifecycle.PhaseWaiting)
+	f.to("a", tx.PhaseWaiting)
 	see("come back", map[string]string{"p": "a", "q": "d"})
-	f.to("d", lifecycle.PhaseFailed, person)
+	f.to("d", tx.PhaseFailed, person)
 	see("none", map[string]string{"p": "a"})
 }
 
@@ -269,7 +270,7 @@ func TestActorOfOne(t *testing.T) {
 		before, err := f.store.Get(f.ctx, uid)
 		f.ok(err)
 		after := *before
-		after.Phase = lifecycle.PhaseFailed
+		after.Phase = tx.PhaseFailed
 		return func() {
 			_, err := f.store.Advance(f.ctx, &queues.Change{
 				Before: before, After: &after, By: by, Now: time.Now(),

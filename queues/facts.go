@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/s2"
 	"github.com/redis/go-redis/v9"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Facts are what is learnt of an attempt, by whomever and however late.
@@ -21,7 +21,7 @@ type Facts struct {
 }
 
 // news are the facts of f that a lacks, by the names of their fields.
-func (f Facts) news(a *lifecycle.Attempt) map[string]string {
+func (f Facts) news(a *tx.Attempt) map[string]string {
 	all := map[string]string{}
 	for _, fact := range []struct{ name, value, known string }{
 		{"hash", f.Hash, a.Hash}, {"nodeHash", f.NodeHash, a.NodeHash}, {"data", string(f.Data), string(a.Data)},
@@ -33,12 +33,12 @@ func (f Facts) news(a *lifecycle.Attempt) map[string]string {
 	return all
 }
 
-func factField(a *lifecycle.Attempt, name string) string {
+func factField(a *tx.Attempt, name string) string {
 	return fmt.Sprintf("%d %s %d %s", a.Number, a.Sender, a.Nonce, name)
 }
 
 // addFacts adds to the attempts of t what they lack.
-func addFacts(t *lifecycle.Transaction, facts map[string]string) {
+func addFacts(t *tx.Transaction, facts map[string]string) {
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
 		if a.Hash == "" {
@@ -57,7 +57,7 @@ func addFacts(t *lifecycle.Transaction, facts map[string]string) {
 // No claim guards it: a late hash is the one thing that settles a lost answer. A fact
 // that is known already is kept. Errors: ErrNotFound, ErrUnsettled (Redis has forgotten
 // a, or has another in its place: write it back), ErrUnavailable, ErrFull.
-func (s *Store) Record(ctx context.Context, uid string, a *lifecycle.Attempt, f Facts) error {
+func (s *Store) Record(ctx context.Context, uid string, a *tx.Attempt, f Facts) error {
 	t, err := s.Get(ctx, uid)
 	if err != nil {
 		return err

@@ -13,19 +13,19 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // planned is an attempt as it is stored before a worker is asked.
-func planned(t *lifecycle.Transaction, fee uint64) lifecycle.Attempt {
-	return lifecycle.Attempt{
+func planned(t *tx.Transaction, fee uint64) tx.Attempt {
+	return tx.Attempt{
 		Number: len(t.Attempts) + 1, Sender: t.Sender, Nonce: 7, Fee: fee, StartedAt: time.UnixMilli(1),
-		State: lifecycle.Planned,
+		State: tx.Planned,
 	}
 }
 
 // fated gives the attempt with a number an end.
-func fated(number int, o lifecycle.AttemptState) func(*queues.Change) {
+func fated(number int, o tx.AttemptState) func(*queues.Change) {
 	return func(c *queues.Change) {
 		a := c.After.Attempt(number)
 		a.State, a.EndedAt = o, time.UnixMilli(2)
@@ -58,13 +58,13 @@ func testFees(f *fixture) {
 	// Only one of two at a nonce can land: the dearer one.
 	f.ok(f.planFor("a", 150, queues.FeeLimits{}))
 	equal(f.T, "raised", f.fees(), map[string]uint64{"S1": 150, "S2": 10})
-	f.to("b", lifecycle.PhaseFailing)
+	f.to("b", tx.PhaseFailing)
 	equal(f.T, "what changes nothing of it", f.fees(), map[string]uint64{"S1": 150, "S2": 10})
 
-	f.to("b", lifecycle.PhaseDelayed, fated(1, lifecycle.Refused))
+	f.to("b", tx.PhaseDelayed, fated(1, tx.Refused))
 	equal(f.T, "refused by all nodes", f.fees(), map[string]uint64{"S1": 150, "S2": 0})
 
-	f.to("a", lifecycle.PhaseDone, final, fated(1, lifecycle.Included), fated(2, lifecycle.Replaced))
+	f.to("a", tx.PhaseDone, final, fated(1, tx.Included), fated(2, tx.Replaced))
 	equal(f.T, "the cheaper one landed", f.fees(), map[string]uint64{"S1": 100, "S2": 0})
 	f.ok(f.store.Remove(f.ctx, "a"))
 	equal(f.T, "removed", f.fees(), map[string]uint64{"S1": 100, "S2": 0})
@@ -77,16 +77,16 @@ func testFeesOfWhom(f *fixture) {
 	f.post("q", "a")
 	f.bound("a S1")
 	f.ok(f.planFor("a", 100, queues.FeeLimits{}))
-	f.to("a", lifecycle.PhaseWaiting, fated(1, lifecycle.FailedIn))
+	f.to("a", tx.PhaseWaiting, fated(1, tx.FailedIn))
 	f.ok(f.pool.Drain(f.ctx, "S1"))
 	f.register("S2")
 	f.bound("a S2")
 	f.ok(f.planFor("a", 10, queues.FeeLimits{}))
 	equal(f.T, "of both", f.fees(), map[string]uint64{"S1": 100, "S2": 10})
 	// The block with the first is none any more, and it is over.
-	f.to("a", lifecycle.PhaseWatching, fated(1, lifecycle.Expired))
+	f.to("a", tx.PhaseWatching, fated(1, tx.Expired))
 	equal(f.T, "of the first sender", f.fees()["S1"], 100)
-	f.to("a", lifecycle.PhaseDone, final, fated(2, lifecycle.Included))
+	f.to("a", tx.PhaseDone, final, fated(2, tx.Included))
 	equal(f.T, "of the second", f.fees()["S2"], 0)
 }
 
@@ -124,8 +124,8 @@ func testFeeLimits(f *fixture) {
 	limits = queues.FeeLimits{Sender: 1_234_567_890_123_459}
 	f.ok(f.planFor("b", 1_234_567_890_123_457, limits))
 	refused("b", 1_234_567_890_123_460, false, 1_234_567_890_123_457)
-	f.to("a", lifecycle.PhaseSent) // what is under way goes on
-	f.to("a", lifecycle.PhaseWatching)
+	f.to("a", tx.PhaseSent) // what is under way goes on
+	f.to("a", tx.PhaseWatching)
 }
 
 // TestFeesOfAnotherDay: what a day has cost is no limit to the next one, and what costs no more than
@@ -144,7 +144,7 @@ func TestFeesOfAnotherDay(t *testing.T) {
 		f.ok(f.planFor("b", 90, queues.FeeLimits{Sender: 100, All: 100}))
 		equal(t, "of today", f.fees(), map[string]uint64{"S2": 90})
 		a := f.get("a")
-		f.ok(f.advance(a, a.Phase, fated(1, lifecycle.Refused), func(c *queues.Change) {
+		f.ok(f.advance(a, a.Phase, fated(1, tx.Refused), func(c *queues.Change) {
 			c.Limits = queues.FeeLimits{Sender: 10, All: 10}
 			c.Budgets = []queues.Budget{{Name: queues.QueueBudget("q"), Most: 1}}
 		}))
@@ -199,17 +199,17 @@ func testRestInWords(f *fixture) {
 	f.bound("a S1")
 	rested := func(uid string, d time.Duration, giver, detail string) {
 		f.Helper()
-		f.to(uid, lifecycle.PhaseWaiting, rest(d, lifecycle.Rested),
+		f.to(uid, tx.PhaseWaiting, rest(d, tx.Rested),
 			func(c *queues.Change) { c.Rest.By, c.Rest.Detail = giver, detail })
 	}
 	rested("a", time.Hour, "fees", "the day is over at midnight")
 	until := f.sender("S1").Until
-	f.ok(f.pool.Rest(f.ctx, "S1", time.Minute, lifecycle.Rested, ""))
-	if s := f.sender("S1"); s.Reason != lifecycle.Rested || s.Detail != "the day is over at midnight" ||
+	f.ok(f.pool.Rest(f.ctx, "S1", time.Minute, tx.Rested, ""))
+	if s := f.sender("S1"); s.Reason != tx.Rested || s.Detail != "the day is over at midnight" ||
 		!s.Until.Equal(until) {
 		f.Errorf("after a shorter rest: %+v", s)
 	}
-	f.ok(f.pool.Rest(f.ctx, "S1", 2*time.Hour, lifecycle.Rested, ""))
+	f.ok(f.pool.Rest(f.ctx, "S1", 2*time.Hour, tx.Rested, ""))
 	if s := f.sender("S1"); s.Detail != "" || !s.Until.After(until) {
 		f.Errorf("after a longer rest: %+v", s)
 	}
@@ -233,20 +233,20 @@ func testOldestOfType(f *fixture) {
 }
 
 func testOverview(f *fixture) {
-	equal(f.T, "of nothing", f.overview().States[lifecycle.Waiting], int64(0))
+	equal(f.T, "of nothing", f.overview().States[tx.Waiting], int64(0))
 	f.register("S1", "S2", "S3")
 	f.post("q", "a", "b", "c")
 	f.post("r", "d")
 	f.postBy("", batch, "e")
 	f.post("t", "f", "g")
 	f.bound("a S1", "d S2", "e S3")
-	f.to("a", lifecycle.PhaseSent)
-	f.to("d", lifecycle.PhaseDone, final)
+	f.to("a", tx.PhaseSent)
+	f.to("d", tx.PhaseDone, final)
 	f.ok(f.store.Pause(f.ctx, "t", "for a test"))
 	o := f.overview()
-	equal(f.T, "states", o.States, map[lifecycle.State]int64{
-		lifecycle.Waiting: 4, lifecycle.Dispatching: 1, lifecycle.Revision: 1, lifecycle.Retry: 0, lifecycle.Done: 1,
-		lifecycle.Failed: 0, lifecycle.Unresolved: 0,
+	equal(f.T, "states", o.States, map[tx.State]int64{
+		tx.Waiting: 4, tx.Dispatching: 1, tx.Revision: 1, tx.Retry: 0, tx.Done: 1,
+		tx.Failed: 0, tx.Unresolved: 0,
 	})
 	equal(f.T, "types", o.Types, map[string]queues.Load{
 		vote:  {Waiting: 4, Bound: 1, Oldest: f.get("a").ReceivedAt},
@@ -255,7 +255,7 @@ func testOverview(f *fixture) {
 	if o.Queues != 4 || o.Processes != 1 || o.Events == 0 || o.At.IsZero() {
 		f.Errorf("%+v", o)
 	}
-	f.to("a", lifecycle.PhaseUnresolved)
+	f.to("a", tx.PhaseUnresolved)
 	f.ok(f.store.Resume(f.ctx, "t"))
 	o = f.overview()
 	equal(f.T, "of votes", o.Types[vote], queues.Load{Waiting: 4, Ready: 2, Oldest: f.get("b").ReceivedAt})
@@ -289,7 +289,7 @@ func testOverviewOfMany(f *fixture) {
 		f.ok(err)
 	}
 	note(true)
-	if o := f.overview(); o.States[lifecycle.Revision] != many || o.Types[vote].Bound != many {
+	if o := f.overview(); o.States[tx.Revision] != many || o.Types[vote].Bound != many {
 		f.Errorf("%+v", o)
 	}
 	note(false)
@@ -306,25 +306,25 @@ func TestCost(t *testing.T) {
 	t.Parallel()
 	ended := time.UnixMilli(1)
 	tests := map[string]struct {
-		attempts []lifecycle.Attempt
+		attempts []tx.Attempt
 		want     uint64
 	}{
 		"none":       {nil, 0},
-		"planned":    {[]lifecycle.Attempt{{Fee: 10, State: lifecycle.Planned}}, 10},
-		"never made": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, State: lifecycle.Dropped}}, 0},
-		"raised":     {[]lifecycle.Attempt{{Fee: 10, State: lifecycle.Sent}, {Fee: 15, State: lifecycle.Planned}}, 15},
-		"another nonce": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, State: lifecycle.FailedIn},
-			{Fee: 15, Nonce: 1, State: lifecycle.Planned}}, 25},
-		"another sender": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, State: lifecycle.FailedIn},
-			{Fee: 15, Sender: "S2", State: lifecycle.Planned}}, 25},
-		"expired": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, State: lifecycle.Expired},
-			{Fee: 15, State: lifecycle.Planned}}, 15},
-		"the cheaper lands": {[]lifecycle.Attempt{{Fee: 10, EndedAt: ended, State: lifecycle.Included},
-			{Fee: 15, EndedAt: ended, State: lifecycle.Replaced}}, 10},
-		"unknown": {[]lifecycle.Attempt{{Fee: 10, State: lifecycle.Unknown, Legacy: true}}, 10},
+		"planned":    {[]tx.Attempt{{Fee: 10, State: tx.Planned}}, 10},
+		"never made": {[]tx.Attempt{{Fee: 10, EndedAt: ended, State: tx.Dropped}}, 0},
+		"raised":     {[]tx.Attempt{{Fee: 10, State: tx.Sent}, {Fee: 15, State: tx.Planned}}, 15},
+		"another nonce": {[]tx.Attempt{{Fee: 10, EndedAt: ended, State: tx.FailedIn},
+			{Fee: 15, Nonce: 1, State: tx.Planned}}, 25},
+		"another sender": {[]tx.Attempt{{Fee: 10, EndedAt: ended, State: tx.FailedIn},
+			{Fee: 15, Sender: "S2", State: tx.Planned}}, 25},
+		"expired": {[]tx.Attempt{{Fee: 10, EndedAt: ended, State: tx.Expired},
+			{Fee: 15, State: tx.Planned}}, 15},
+		"the cheaper lands": {[]tx.Attempt{{Fee: 10, EndedAt: ended, State: tx.Included},
+			{Fee: 15, EndedAt: ended, State: tx.Replaced}}, 10},
+		"unknown": {[]tx.Attempt{{Fee: 10, State: tx.Unknown, Legacy: true}}, 10},
 	}
 	for name, tt := range tests {
-		if got := (&lifecycle.Transaction{Attempts: tt.attempts}).Cost(); got != tt.want {
+		if got := (&tx.Transaction{Attempts: tt.attempts}).Cost(); got != tt.want {
 			t.Errorf("%s: %d, want %d", name, got, tt.want)
 		}
 	}

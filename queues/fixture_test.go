@@ -16,6 +16,7 @@ import (
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // backends runs each case on an embedded Redis in a bubble of its own, and on a
@@ -147,7 +148,7 @@ func (f *fixture) post(queue string, uids ...string) {
 	}
 }
 
-func (f *fixture) get(uid string) *lifecycle.Transaction {
+func (f *fixture) get(uid string) *tx.Transaction {
 	f.Helper()
 	t, err := f.store.Get(f.ctx, uid)
 	f.ok(err)
@@ -203,11 +204,11 @@ func (f *fixture) together(a, b string) {
 	f.register("S")
 	f.post("q", a, b)
 	f.bound(a + " S")
-	f.to(a, lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", State: lifecycle.Sent}))
+	f.to(a, tx.PhaseWatching, made(tx.Attempt{Number: 1, Sender: "S", State: tx.Sent}))
 	equal(f.T, "joined", f.join("q", a).Transaction.UID, b)
 }
 
-func (f *fixture) advance(t *lifecycle.Transaction, to lifecycle.Phase, options ...func(*queues.Change)) error {
+func (f *fixture) advance(t *tx.Transaction, to tx.Phase, options ...func(*queues.Change)) error {
 	f.Helper()
 	stored, err := f.store.Advance(f.ctx, change(t, to, options...))
 	if stored != nil {
@@ -217,7 +218,7 @@ func (f *fixture) advance(t *lifecycle.Transaction, to lifecycle.Phase, options 
 }
 
 // to advances the transaction as it is stored now.
-func (f *fixture) to(uid string, to lifecycle.Phase, options ...func(*queues.Change)) {
+func (f *fixture) to(uid string, to tx.Phase, options ...func(*queues.Change)) {
 	f.Helper()
 	<-time.After(time.Microsecond) // senders are released one after the other
 	f.ok(f.advance(f.get(uid), to, options...))
@@ -274,7 +275,7 @@ func z(score float64, member string) redis.Z { return redis.Z{Score: score, Memb
 
 // change makes one of t that takes it to a phase; options alter the record in After
 // or what goes with it.
-func change(t *lifecycle.Transaction, to lifecycle.Phase, options ...func(*queues.Change)) *queues.Change {
+func change(t *tx.Transaction, to tx.Phase, options ...func(*queues.Change)) *queues.Change {
 	c := &queues.Change{Before: t, After: t.Clone(), Now: time.Now()}
 	c.After.Phase, c.After.DueAt, c.Remove = to, time.Time{}, queues.Never
 	for _, o := range options {
@@ -284,12 +285,12 @@ func change(t *lifecycle.Transaction, to lifecycle.Phase, options ...func(*queue
 }
 
 // record alters the record that a change stores.
-func record(edit func(t *lifecycle.Transaction)) func(*queues.Change) {
+func record(edit func(t *tx.Transaction)) func(*queues.Change) {
 	return func(c *queues.Change) { edit(c.After) }
 }
 
 // made stores an attempt as it is known now, in the place that its number says.
-func made(a lifecycle.Attempt) func(*queues.Change) {
+func made(a tx.Attempt) func(*queues.Change) {
 	return func(c *queues.Change) {
 		c.Attempt = a.Number
 		if known := c.After.Attempt(a.Number); known != nil {
@@ -301,12 +302,12 @@ func made(a lifecycle.Attempt) func(*queues.Change) {
 }
 
 // last alters the last attempt.
-func last(edit func(a *lifecycle.Attempt)) func(*queues.Change) {
+func last(edit func(a *tx.Attempt)) func(*queues.Change) {
 	return func(c *queues.Change) { c.Attempt = c.After.Last().Number; edit(c.After.Last()) }
 }
 
 // reopened takes back that t had ended.
-func reopened(t *lifecycle.Transaction) {
+func reopened(t *tx.Transaction) {
 	t.Landed, t.Ending, t.CancelRequested, t.Error, t.Deferred = 0, "", false, nil, 0
 	t.DoneAt, t.FinalAt, t.Done, t.Reopened = time.Time{}, time.Time{}, nil, true
 }
@@ -335,10 +336,10 @@ func due(d time.Duration) func(*queues.Change) {
 func removed(d time.Duration) func(*queues.Change) {
 	return func(c *queues.Change) { c.Remove = d }
 }
-func rest(d time.Duration, why lifecycle.SenderReason) func(*queues.Change) {
+func rest(d time.Duration, why tx.SenderReason) func(*queues.Change) {
 	return func(c *queues.Change) { c.Rest = &lifecycle.Rest{For: d, Why: why} }
 }
-func tell(cb lifecycle.Callback, hold, lease time.Duration) func(*queues.Change) {
+func tell(cb tx.Callback, hold, lease time.Duration) func(*queues.Change) {
 	return func(c *queues.Change) {
 		c.After.Callback, c.After.CallbackTries = cb, 0
 		c.Tell, c.Wait, c.Lease = cb, hold, lease

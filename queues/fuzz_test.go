@@ -3,7 +3,7 @@ package queues
 import (
 	"bytes"
 	"encoding/json"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"strings"
 	"testing"
 	"time"
@@ -74,7 +74,7 @@ func FuzzCursor(f *testing.F) {
 	f.Add("MSAw", "q", "DONE", int64(1<<53))
 	f.Add("LTEgMA", "", "WAITING", int64(-1))
 	f.Fuzz(func(t *testing.T, cursor, queue, state string, at int64) {
-		filter := Filter{Queue: queue, State: lifecycle.State(state)}
+		filter := Filter{Queue: queue, State: tx.State(state)}
 		if after, err := openCursor(cursor, filter); err == nil && after < 0 {
 			t.Errorf("cursor %q opens at %d", cursor, after)
 		}
@@ -85,7 +85,7 @@ func FuzzCursor(f *testing.F) {
 			t.Errorf("sealed at %d, opened at %d: %v", at, after, err)
 		}
 		if _, err := openCursor(sealCursor(at, filter),
-			Filter{Queue: queue, State: lifecycle.State(state), Type: "T"}); err == nil {
+			Filter{Queue: queue, State: tx.State(state), Type: "T"}); err == nil {
 			t.Error("a cursor opens the list of another filter")
 		}
 	})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"mina-sequencer/sequencer/lifecycle"
 	"reflect"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/sequencer/test/explorer"
+	"mina-sequencer/sequencer/tx"
 )
 
 func equal[T any](t *testing.T, what string, got, want T) {
@@ -24,7 +24,7 @@ func equal[T any](t *testing.T, what string, got, want T) {
 	if reflect.DeepEqual(got, want) {
 		return
 	}
-	if d := gocmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(lifecycle.Transaction{})); d != "" {
+	if d := gocmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(tx.Transaction{})); d != "" {
 		t.Fatalf("%s (-want +got):\n%s", what, d)
 	}
 }
@@ -144,7 +144,7 @@ func (f *fixture) dump() dump {
 					own, shown, apart := strings.Cut(w[4+i], "/")
 					if w[4+i] = own; !apart {
 						shown = "waiting"
-						if own != "" && lifecycle.Phase(own).Bound() {
+						if own != "" && tx.Phase(own).Bound() {
 							shown = own
 						}
 					}
@@ -260,7 +260,7 @@ func (f *fixture) inspect() {
 	running, trains := map[string]txn{}, map[string][]txn{}
 	pages := map[string][]txn{}
 	for _, t := range all {
-		p := lifecycle.Phase(t.phase)
+		p := tx.Phase(t.phase)
 		if counts[t.queue] == nil {
 			counts[t.queue] = map[string]int{}
 		}
@@ -272,13 +272,13 @@ func (f *fixture) inspect() {
 		switch {
 		case p.Bound():
 			put("bound", t.uid, t.seq)
-		case p != lifecycle.PhaseWaiting:
+		case p != tx.PhaseWaiting:
 			put("st:"+string(p.State()), t.uid, t.seq)
 		}
 		if d.hashes["x:"+t.uid] != nil {
 			put("past:"+t.queue, t.uid, t.seq)
 		}
-		if p == lifecycle.PhaseWaiting {
+		if p == tx.PhaseWaiting {
 			lines[t.queue] = append(lines[t.queue], t)
 		}
 		if p.Bound() {
@@ -536,7 +536,7 @@ func (f *fixture) inspectShown(d *dump, all map[string]txn, dropped int) {
 func waitingByType(all map[string]txn) map[string]string {
 	counts := map[string]int{}
 	for _, t := range all {
-		if t.phase == string(lifecycle.PhaseWaiting) {
+		if t.phase == string(tx.PhaseWaiting) {
 			counts[t.typ]++
 		}
 	}

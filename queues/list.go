@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,11 +19,11 @@ import (
 // A Filter chooses transactions; empty fields choose all.
 type Filter struct {
 	Queue, Type, Sender string
-	State               lifecycle.State
+	State               tx.State
 	Error               string // the code that they ended with, or last failed with
 	Hash                string // of one of their attempts
 	// ZkApp is an account that one of their attempts touches; without a token, one of any token.
-	ZkApp lifecycle.Account
+	ZkApp tx.Account
 	// Since and Until bound when they were received: from Since on, before Until.
 	Since, Until time.Time
 	Newest       bool // the newest first
@@ -31,7 +31,7 @@ type Filter struct {
 	Within Prefixes
 }
 
-func (f Filter) admits(t *lifecycle.Transaction) bool {
+func (f Filter) admits(t *tx.Transaction) bool {
 	return f.Within.Admit(t.Queue) && (f.Queue == "" || f.Queue == t.Queue) && (f.Type == "" || f.Type == t.Type) &&
 		(f.Sender == "" || f.Sender == t.Sender) && (f.State == "" || f.State == t.State()) &&
 		(f.Error == "" || t.Error != nil && t.Error.Code == f.Error) && (f.Hash == "" || f.made(t)) &&
@@ -40,13 +40,13 @@ func (f Filter) admits(t *lifecycle.Transaction) bool {
 }
 
 // made reports whether an attempt of t has the hash that f wants, or its batch that id.
-func (f Filter) made(t *lifecycle.Transaction) bool {
-	return t.BatchID == f.Hash || slices.ContainsFunc(t.Attempts, func(a lifecycle.Attempt) bool { return a.Is(f.Hash) })
+func (f Filter) made(t *tx.Transaction) bool {
+	return t.BatchID == f.Hash || slices.ContainsFunc(t.Attempts, func(a tx.Attempt) bool { return a.Is(f.Hash) })
 }
 
 // touched reports whether an attempt touches the account that f wants.
-func (f Filter) touched(a lifecycle.Attempt) bool {
-	return slices.ContainsFunc(a.Touched, func(o lifecycle.Account) bool {
+func (f Filter) touched(a tx.Attempt) bool {
+	return slices.ContainsFunc(a.Touched, func(o tx.Account) bool {
 		return o.Key == f.ZkApp.Key && (f.ZkApp.Token == "" || f.ZkApp.Token == o.Token)
 	})
 }
@@ -57,7 +57,7 @@ const clockSlack = time.Minute
 
 // past reports whether t lies so far behind the times that f admits, on the way
 // that f goes, that nothing behind it can be within them.
-func (f Filter) past(t *lifecycle.Transaction) bool {
+func (f Filter) past(t *tx.Transaction) bool {
 	if f.Newest {
 		return t.ReceivedAt.Before(f.Since.Add(-clockSlack))
 	}
@@ -82,13 +82,13 @@ const (
 // over 8 MiB, so a page may be short and still have a next one.
 // Errors: ErrBadCursor, ErrUnavailable.
 func (s *Store) List(ctx context.Context, f Filter, limit int,
-	cursor string) ([]*lifecycle.Transaction, string, error) {
+	cursor string) ([]*tx.Transaction, string, error) {
 	after, err := openCursor(cursor, f)
 	if err != nil {
 		return nil, "", err
 	}
 	next := s.source(f)
-	var page []*lifecycle.Transaction
+	var page []*tx.Transaction
 	bytes := 0
 	// Where everything is admitted, what is read is what is asked for.
 	step := min(limit, listStep)
@@ -144,7 +144,7 @@ func (s *Store) source(f Filter) walk {
 	switch {
 	case f.Queue != "":
 		return s.walkQueue(f.Queue, f.Newest)
-	case f.State != "" && f.State != lifecycle.Waiting:
+	case f.State != "" && f.State != tx.Waiting:
 		return s.walkSet(s.key(stateIndex(f.State)), f.Newest)
 	case f.Newest:
 		return s.walkPagesBack
@@ -155,11 +155,11 @@ func (s *Store) source(f Filter) walk {
 // stateIndex names the index with all transactions of a state; "" for those that
 // wait, which are in none. Those bound share one: they are as many as there are
 // senders at most, and change their state often.
-func stateIndex(state lifecycle.State) string {
+func stateIndex(state tx.State) string {
 	switch state {
-	case lifecycle.Waiting:
+	case tx.Waiting:
 		return ""
-	case lifecycle.Dispatching, lifecycle.Revision, lifecycle.Retry:
+	case tx.Dispatching, tx.Revision, tx.Retry:
 		return "bound"
 	}
 	return "st:" + string(state)

@@ -14,6 +14,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 func (f *fixture) fill(queue string, uids []string) {
@@ -65,17 +66,17 @@ func testListQueue(f *fixture) {
 	f.ok(f.store.Pause(f.ctx, "p", "x"))
 	for _, uid := range mine[:250] {
 		f.bound(uid + " S")
-		f.to(uid, lifecycle.PhaseDone)
+		f.to(uid, tx.PhaseDone)
 	}
-	f.to(mine[3], lifecycle.PhaseWaiting)
+	f.to(mine[3], tx.PhaseWaiting)
 	for _, uid := range mine[260:420] {
-		f.to(uid, lifecycle.PhaseFailed, person)
+		f.to(uid, tx.PhaseFailed, person)
 	}
 	f.bound(mine[3] + " S")
 	for _, limit := range []int{7, 200, 250, 1000} {
 		equal(f.T, "queue", f.list(queues.Filter{Queue: "q"}, limit), mine)
-		equal(f.T, "failed", f.list(queues.Filter{Queue: "q", State: lifecycle.Failed}, limit), mine[260:420])
-		equal(f.T, "waiting", f.list(queues.Filter{Queue: "q", State: lifecycle.Waiting}, limit),
+		equal(f.T, "failed", f.list(queues.Filter{Queue: "q", State: tx.Failed}, limit), mine[260:420])
+		equal(f.T, "waiting", f.list(queues.Filter{Queue: "q", State: tx.Waiting}, limit),
 			slices.Concat(mine[250:260], mine[420:]))
 	}
 	equal(f.T, "of no queue", f.list(queues.Filter{Queue: "none"}, 10), nil)
@@ -86,7 +87,7 @@ func testListDuringDeletions(f *fixture) {
 	f.fill("q", uids)
 	remove := func(uids []string) {
 		for _, uid := range uids {
-			f.to(uid, lifecycle.PhaseFailed, person)
+			f.to(uid, tx.PhaseFailed, person)
 			f.ok(f.store.Remove(f.ctx, uid))
 		}
 	}
@@ -117,13 +118,13 @@ func testListFilters(f *fixture) {
 	f.ok(f.store.Enqueue(f.ctx, queues.Item{UID: "d", Queue: "q3", Type: batch, Data: json.RawMessage(`{}`)}).Err)
 	f.bound("a S1", "c S2")
 	const token = "xPi5ctD8Dcn5HpLpyKPYTkHHMdXRFKVWFTALrFPCZfw7GNc4Mt"
-	mina := lifecycle.Account{Key: "A", Token: lifecycle.MinaToken}
-	touched := func(number int, sender, hash string, all ...lifecycle.Account) func(*queues.Change) {
-		return made(lifecycle.Attempt{Number: number, Sender: sender, State: lifecycle.Signed, Hash: hash, Touched: all})
+	mina := tx.Account{Key: "A", Token: tx.MinaToken}
+	touched := func(number int, sender, hash string, all ...tx.Account) func(*queues.Change) {
+		return made(tx.Attempt{Number: number, Sender: sender, State: tx.Signed, Hash: hash, Touched: all})
 	}
-	f.to("a", lifecycle.PhaseDelayed, touched(1, "S1", "5J1", mina),
-		touched(2, "S1", "", lifecycle.Account{Key: "B", Token: token}, mina))
-	f.to("c", lifecycle.PhaseDispatching, touched(1, "S2", "", lifecycle.Account{Key: "A", Token: token}))
+	f.to("a", tx.PhaseDelayed, touched(1, "S1", "5J1", mina),
+		touched(2, "S1", "", tx.Account{Key: "B", Token: token}, mina))
+	f.to("c", tx.PhaseDispatching, touched(1, "S2", "", tx.Account{Key: "A", Token: token}))
 	for _, tc := range []struct {
 		filter queues.Filter
 		want   []string
@@ -131,19 +132,19 @@ func testListFilters(f *fixture) {
 		{queues.Filter{}, []string{"a", "b", "c", "d"}},
 		{queues.Filter{Type: batch}, []string{"d"}},
 		{queues.Filter{Sender: "S2"}, []string{"c"}},
-		{queues.Filter{State: lifecycle.Waiting}, []string{"b", "d"}},
-		{queues.Filter{State: lifecycle.Retry}, []string{"a"}},
-		{queues.Filter{State: lifecycle.Dispatching, Queue: "q1"}, nil},
-		{queues.Filter{State: lifecycle.Dispatching, Sender: "S2"}, []string{"c"}},
-		{queues.Filter{State: lifecycle.Done}, nil},
+		{queues.Filter{State: tx.Waiting}, []string{"b", "d"}},
+		{queues.Filter{State: tx.Retry}, []string{"a"}},
+		{queues.Filter{State: tx.Dispatching, Queue: "q1"}, nil},
+		{queues.Filter{State: tx.Dispatching, Sender: "S2"}, []string{"c"}},
+		{queues.Filter{State: tx.Done}, nil},
 		{queues.Filter{Queue: "q1", Type: vote}, []string{"a", "b"}},
 		{queues.Filter{Hash: "5J1"}, []string{"a"}},
-		{queues.Filter{ZkApp: lifecycle.Account{Key: "A"}}, []string{"a", "c"}},
+		{queues.Filter{ZkApp: tx.Account{Key: "A"}}, []string{"a", "c"}},
 		{queues.Filter{ZkApp: mina}, []string{"a"}},
-		{queues.Filter{ZkApp: lifecycle.Account{Key: "A", Token: token}}, []string{"c"}},
-		{queues.Filter{ZkApp: lifecycle.Account{Key: "B"}}, []string{"a"}},
-		{queues.Filter{ZkApp: lifecycle.Account{Key: "B", Token: lifecycle.MinaToken}}, nil},
-		{queues.Filter{ZkApp: lifecycle.Account{Key: "S1"}}, nil},
+		{queues.Filter{ZkApp: tx.Account{Key: "A", Token: token}}, []string{"c"}},
+		{queues.Filter{ZkApp: tx.Account{Key: "B"}}, []string{"a"}},
+		{queues.Filter{ZkApp: tx.Account{Key: "B", Token: tx.MinaToken}}, nil},
+		{queues.Filter{ZkApp: tx.Account{Key: "S1"}}, nil},
 	} {
 		equal(f.T, fmt.Sprintf("%+v", tc.filter), f.list(tc.filter, 1), tc.want)
 		equal(f.T, fmt.Sprintf("%+v", tc.filter), f.list(tc.filter, 9), tc.want)
@@ -217,7 +218,7 @@ func testQueues(f *fixture) {
 		f.ok(err)
 		for _, q := range page {
 			got = append(got, q.Name)
-			if (q.Name == names[0]) != (q.State() == lifecycle.QueueBlocked) {
+			if (q.Name == names[0]) != (q.State() == tx.QueueBlocked) {
 				f.Errorf("%+v", q)
 			}
 		}
@@ -273,8 +274,8 @@ func testChosenQueues(f *fixture) {
 	f.post("over", "o")
 	f.post("m-run", "m1")
 	f.bound("z1 S1", "o S2", "m1 S3")
-	f.to("o", lifecycle.PhaseDone, final)
-	f.to("z1", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S1", State: lifecycle.Sent}))
+	f.to("o", tx.PhaseDone, final)
+	f.to("z1", tx.PhaseWatching, made(tx.Attempt{Number: 1, Sender: "S1", State: tx.Sent}))
 	f.ok(f.pool.Drain(f.ctx, "S2"))
 	equal(f.T, "joined", f.join("z-run", "z1").Transaction.UID, "z2") // two of it are bound
 	f.post("back", "b1", "b2")
@@ -283,8 +284,8 @@ func testChosenQueues(f *fixture) {
 	f.ok(f.store.Pause(f.ctx, "halted", "x"))
 	f.ok(f.store.Pause(f.ctx, "over", "x"))
 	f.post("back", "b3")
-	f.to("b1", lifecycle.PhaseFailed, person) // it is ready anew, and keeps its turn
-	f.to("a", lifecycle.PhaseFailed, person)
+	f.to("b1", tx.PhaseFailed, person) // it is ready anew, and keeps its turn
+	f.to("a", tx.PhaseFailed, person)
 	f.post("again", "a2") // it has a new turn, and is the youngest
 	for _, test := range []struct {
 		name   string
@@ -292,19 +293,19 @@ func testChosenQueues(f *fixture) {
 		want   []string
 	}{
 		{"all", queues.QueueFilter{}, []string{"again", "back", "halted", "m-run", "over", "z-run"}},
-		{"free", queues.QueueFilter{State: lifecycle.QueueFree}, []string{"again", "back", "halted", "over"}},
-		{"blocked", queues.QueueFilter{State: lifecycle.QueueBlocked}, []string{"m-run"}},
-		{"waiting", queues.QueueFilter{State: lifecycle.QueueWaitingInclusion, Active: true}, []string{"z-run"}},
-		{"in no", queues.QueueFilter{State: lifecycle.QueueDelay}, nil},
+		{"free", queues.QueueFilter{State: tx.QueueFree}, []string{"again", "back", "halted", "over"}},
+		{"blocked", queues.QueueFilter{State: tx.QueueBlocked}, []string{"m-run"}},
+		{"waiting", queues.QueueFilter{State: tx.QueueWaitingInclusion, Active: true}, []string{"z-run"}},
+		{"in no", queues.QueueFilter{State: tx.QueueDelay}, nil},
 		{"oldest", queues.QueueFilter{Oldest: true}, []string{"z-run", "m-run", "back", "halted", "again"}},
-		{"oldest free", queues.QueueFilter{Oldest: true, State: lifecycle.QueueFree}, []string{"back", "halted", "again"}},
+		{"oldest free", queues.QueueFilter{Oldest: true, State: tx.QueueFree}, []string{"back", "halted", "again"}},
 		{"active", queues.QueueFilter{Active: true}, []string{"z-run", "m-run", "back", "halted", "again"}},
 		{"paused", queues.QueueFilter{Paused: true}, []string{"halted", "over"}},
 		{"paused and active", queues.QueueFilter{Paused: true, Active: true}, []string{"halted"}},
 		{"by name", queues.QueueFilter{Oldest: true, Prefix: "z"}, []string{"z-run"}},
 		{"within", queues.QueueFilter{Active: true, Within: queues.Prefixes{"a", "m"}}, []string{"m-run", "again"}},
 		{"paused within", queues.QueueFilter{Paused: true, Within: queues.Prefixes{"o"}}, []string{"over"}},
-		{"blocked within", queues.QueueFilter{State: lifecycle.QueueBlocked, Within: queues.Prefixes{"o"}}, nil},
+		{"blocked within", queues.QueueFilter{State: tx.QueueBlocked, Within: queues.Prefixes{"o"}}, nil},
 	} {
 		for _, limit := range []int{1, 2, 100} {
 			equal(f.T, fmt.Sprint(test.name, " by ", limit), f.chosen(test.filter, limit), test.want)
@@ -335,7 +336,7 @@ func testRelist(f *fixture) {
 	f.post("q0001", "behind")
 	f.bound("t-q0001 S")
 	f.ok(f.store.Pause(f.ctx, "q0002", "x"))
-	f.to("t-q0003", lifecycle.PhaseFailed, person)
+	f.to("t-q0003", tx.PhaseFailed, person)
 	f.ok(f.store.Pause(f.ctx, "q0003", "x"))
 	lists := []string{f.key("active"), f.key("paused")}
 	f.ok(f.client.Del(f.ctx, lists...).Err())
@@ -358,19 +359,19 @@ func boundedLists(f *fixture) {
 	f.ok(f.store.Pause(f.ctx, "c-paused", "x"))
 	cost := func() (all []int) {
 		for _, filter := range []queues.QueueFilter{
-			{Active: true}, {Oldest: true}, {Paused: true}, {State: lifecycle.QueueBlocked},
-			{Oldest: true, State: lifecycle.QueueFree},
+			{Active: true}, {Oldest: true}, {Paused: true}, {State: tx.QueueBlocked},
+			{Oldest: true, State: tx.QueueFree},
 		} {
 			all = append(all, f.commands(func() { f.chosen(filter, 100) })[""])
 		}
 		return all
 	}
-	f.chosen(queues.QueueFilter{State: lifecycle.QueueBlocked}, 1) // loads the scripts
+	f.chosen(queues.QueueFilter{State: tx.QueueBlocked}, 1) // loads the scripts
 	f.chosen(queues.QueueFilter{Active: true}, 1)
 	few := cost()
 	for _, name := range numbered("idle", 1, 1500) {
 		f.post(name, name)
-		f.to(name, lifecycle.PhaseFailed, person)
+		f.to(name, tx.PhaseFailed, person)
 	}
 	equal(f.T, "commands beside 1,500 queues", cost(), few)
 }
@@ -424,7 +425,7 @@ func (f *fixture) large(n, size, over int) {
 // boundedRemove wants a removal from the middle of a line not to walk it.
 func boundedRemove(f *fixture) {
 	lineOf(f, f.store, 3000)
-	f.to("u1500", lifecycle.PhaseFailed, person)
+	f.to("u1500", tx.PhaseFailed, person)
 	got := f.commands(func() { f.ok(f.store.Remove(f.ctx, "u1500")) })
 	if got["lrem"] != 1 || got[""] > 60 { // of its page
 		f.Errorf("a removal takes %v", got)
@@ -457,7 +458,7 @@ func boundedAudit(f *fixture) {
 		name := fmt.Sprint("ended", i)
 		f.fill(name, numbered(name+"-", 1, ended))
 		for _, uid := range numbered(name+"-", 1, ended) {
-			f.to(uid, lifecycle.PhaseFailed, person)
+			f.to(uid, tx.PhaseFailed, person)
 		}
 		f.word("q:"+name, 2, "1")
 	}
@@ -537,12 +538,12 @@ func boundedTogether(f *fixture) {
 	}
 	for _, uid := range []string{"t0001", "t0002"} {
 		t := f.get(uid)
-		ends := func() { f.ok(f.advance(t, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))) }
+		ends := func() { f.ok(f.advance(t, tx.PhaseDone, tell(tx.OnSuccess, long, long))) }
 		if got := f.commands(ends); got["get"] > 0 {
 			f.Errorf("an end takes %v", got)
 		}
 		if got := f.commands(func() {
-			_, err := f.store.Called(f.ctx, t, lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
+			_, err := f.store.Called(f.ctx, t, tx.Told{Callback: tx.OnSuccess}, queues.Never)
 			f.ok(err)
 		}); got["get"] > 0 {
 			f.Errorf("an answer to a callback takes %v", got)
@@ -594,7 +595,7 @@ func testRemovedInLine(f *fixture) {
 	f.post("q", "a", "b", "c", "d", "e")
 	forgetful := f.open(queues.Options{Namespace: f.store.Namespace, EventsKeep: -1}) // keys are free at once
 	for _, uid := range []string{"b", "d"} {
-		f.to(uid, lifecycle.PhaseFailed, person)
+		f.to(uid, tx.PhaseFailed, person)
 		f.ok(forgetful.Remove(f.ctx, uid))
 	}
 	equal(f.T, "the queue", f.list(queues.Filter{Queue: "q"}, 1), []string{"a", "c", "e"})
@@ -614,7 +615,7 @@ func testRemovedInLine(f *fixture) {
 	f.ok(err)
 	equal(f.T, "oldest", qs[0].OldestWaiting, f.get("c").ReceivedAt)
 	for _, then := range [][2]string{{"a", "c"}, {"c", "e"}, {"e", "b"}} {
-		f.to(then[0], lifecycle.PhaseFailed)
+		f.to(then[0], tx.PhaseFailed)
 		f.bound(then[1] + " S")
 	}
 	qs, _, err = f.store.Queues(f.ctx, 1, "")
@@ -642,14 +643,14 @@ func testLineIsHandedOn(f *fixture) {
 		if stay[uid] {
 			continue
 		}
-		f.to(uid, lifecycle.PhaseFailed, person)
+		f.to(uid, tx.PhaseFailed, person)
 		f.ok(f.store.Remove(f.ctx, uid))
 	}
 	want = append(want, slices.Sorted(maps.Keys(stay))...)
 	if n := f.client.LLen(f.ctx, f.key("line:q")).Val(); n > int64(2*len(want)+512+1) {
 		f.Errorf("%d wait, and the line holds %d", len(want), n)
 	}
-	equal(f.T, "the queue", f.list(queues.Filter{Queue: "q", State: lifecycle.Waiting}, 7), want)
+	equal(f.T, "the queue", f.list(queues.Filter{Queue: "q", State: tx.Waiting}, 7), want)
 	f.inspect()
 	for i, uid := range want[:len(want)-1] { // the last stands behind many places that are vacant
 		p, err := f.store.Place(f.ctx, uid)
@@ -659,7 +660,7 @@ func testLineIsHandedOn(f *fixture) {
 	f.ok(f.store.Resume(f.ctx, "q"))
 	for _, uid := range want {
 		f.bound(uid + " S")
-		f.to(uid, lifecycle.PhaseFailed, removed(time.Hour))
+		f.to(uid, tx.PhaseFailed, removed(time.Hour))
 	}
 }
 
@@ -674,10 +675,10 @@ func testHandedOnOnce(f *fixture) {
 		f.fill(queue, dead)
 		f.ok(f.store.Pause(f.ctx, queue, "by a test"))
 		for _, uid := range dead[:660] {
-			f.to(uid, lifecycle.PhaseFailed, person)
+			f.to(uid, tx.PhaseFailed, person)
 		}
 		for _, uid := range dead[660:] {
-			f.to(uid, lifecycle.PhaseFailed, person, removed(time.Millisecond))
+			f.to(uid, tx.PhaseFailed, person, removed(time.Millisecond))
 		}
 	}
 	<-time.After(5 * time.Millisecond)
@@ -686,6 +687,6 @@ func testHandedOnOnce(f *fixture) {
 	equal(f.T, "entries of the lines", entries, 2*790-64)
 	f.inspect()
 	for queue, uids := range live {
-		equal(f.T, queue, f.list(queues.Filter{Queue: queue, State: lifecycle.Waiting}, 500), uids)
+		equal(f.T, queue, f.list(queues.Filter{Queue: queue, State: tx.Waiting}, 500), uids)
 	}
 }

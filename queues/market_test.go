@@ -6,7 +6,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/fees"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // testMarket: one process at a time looks at the pool, and all know what the last ones have
@@ -81,7 +81,7 @@ func testSpent(f *fixture) {
 	f.ok(f.planFor("b", 1_234_567_890_123_457, queues.FeeLimits{}))
 	equal(f.T, "planned", spent(), "S1 100; S2 1234567890123457; qb 1234567890123457; qa 100; ")
 	f.ok(f.planFor("a", 150, queues.FeeLimits{}))
-	f.to("b", lifecycle.PhaseDelayed, fated(1, lifecycle.Refused))
+	f.to("b", tx.PhaseDelayed, fated(1, tx.Refused))
 	equal(f.T, "raised, and given back", spent(), "S1 150; qa 150; ")
 	f.ok(f.planFor("b", 1, queues.FeeLimits{}))
 	equal(f.T, "the least there is", spent(), "S1 150; S2 1; qa 150; qb 1; ")

@@ -11,6 +11,7 @@ import (
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/explorer"
+	"mina-sequencer/sequencer/tx"
 )
 
 // fee is so much that Redis would write two of them with an exponent, if it were let.
@@ -18,7 +19,7 @@ const fee = 70_000_000_000_001
 
 // A view is a transaction as somebody has read it, here and there: they differ in the
 // tokens of claims.
-type view struct{ real, want *lifecycle.Transaction }
+type view struct{ real, want *tx.Transaction }
 
 // A drawn change is the same one for both stores.
 type drawn struct {
@@ -29,20 +30,20 @@ type drawn struct {
 // An answer is what a store says, in words, with transactions and times.
 type answer struct {
 	Text string
-	Txns []*lifecycle.Transaction
+	Txns []*tx.Transaction
 	At   time.Time
 }
 
 func says(format string, args ...any) answer { return answer{Text: fmt.Sprintf(format, args...)} }
 
 // said is the answer of the real store to a change.
-func (m *model) said(t *lifecycle.Transaction, err error) answer {
+func (m *model) said(t *tx.Transaction, err error) answer {
 	var costly *queues.FeeLimitError
 	switch {
 	case err == nil && t == nil:
 		return answer{Text: "ok"}
 	case err == nil:
-		return answer{Text: "ok", Txns: []*lifecycle.Transaction{t}}
+		return answer{Text: "ok", Txns: []*tx.Transaction{t}}
 	case errors.As(err, &costly):
 		return answer{Text: fmt.Sprintf("costly: all %v %s, spent %d", costly.All, costly.Budget, int64(costly.Spent)),
 			At: m.clock().Add(costly.Left)} // twice asked, it is of the second time
@@ -63,7 +64,7 @@ func (m *model) said(t *lifecycle.Transaction, err error) answer {
 // advance makes a change in the explorer's store.
 func (m *model) advance(d *drawn) answer {
 	r := m.want.Record(d.want.Before.UID)
-	var was *lifecycle.Transaction
+	var was *tx.Transaction
 	again := false
 	if r != nil {
 		was, again = r.Txn, r.Op == d.want.Op
@@ -96,11 +97,11 @@ func (m *model) advance(d *drawn) answer {
 	m.heeds() // before the next change of the same run, too
 	t = m.whole(t)
 	t.Told = d.real.After.Told // as it was read; what was told since, the next read has
-	return answer{Text: "ok", Txns: []*lifecycle.Transaction{t}}
+	return answer{Text: "ok", Txns: []*tx.Transaction{t}}
 }
 
 // moved keeps what stands beside the explorer's store: who is to look when.
-func (m *model) moved(was, t *lifecycle.Transaction, d *drawn) {
+func (m *model) moved(was, t *tx.Transaction, d *drawn) {
 	c, callback, queue := d.real, "c:"+t.UID, "q:"+t.Queue
 	if process := explorer.Owner(was.Claim); was.Claim != "" {
 		switch {
@@ -117,7 +118,7 @@ func (m *model) moved(was, t *lifecycle.Transaction, d *drawn) {
 	if was.Phase != t.Phase && !was.Phase.Bound() {
 		delete(m.due, "x:"+t.UID)
 	}
-	if was.Phase == lifecycle.PhaseDone && t.Phase != was.Phase {
+	if was.Phase == tx.PhaseDone && t.Phase != was.Phase {
 		delete(m.due, callback)
 	}
 	switch {
@@ -132,7 +133,7 @@ func (m *model) moved(was, t *lifecycle.Transaction, d *drawn) {
 	if m.queueOf(t.Queue).Till.IsZero() {
 		delete(m.due, "p:"+t.Queue)
 	}
-	if t.Phase == lifecycle.PhaseWaiting && !t.ExpiresAt.IsZero() {
+	if t.Phase == tx.PhaseWaiting && !t.ExpiresAt.IsZero() {
 		m.due["d:"+t.UID] = t.ExpiresAt
 	}
 	if c.Remove >= 0 {
@@ -207,8 +208,8 @@ var policy = &lifecycle.Policy{
 
 // drawChange draws a change that some code might make; nil if there is nothing to change.
 func (m *model) drawChange() *drawn {
-	v, any := m.latest(func(t *lifecycle.Transaction) bool { return t.Phase.Bound() || m.draw(6) })
-	if !any || v.want.Phase == lifecycle.PhaseWaiting && !m.draw(3) {
+	v, any := m.latest(func(t *tx.Transaction) bool { return t.Phase.Bound() || m.draw(6) })
+	if !any || v.want.Phase == tx.PhaseWaiting && !m.draw(3) {
 		return nil
 	}
 	if m.draw(6) {
@@ -244,9 +245,9 @@ func (m *model) drawChange() *drawn {
 }
 
 // target is where a change takes a transaction, and whether a person makes it.
-func (m *model) target(t *lifecycle.Transaction) (to lifecycle.Phase, person bool) {
-	const waiting, done = lifecycle.PhaseWaiting, lifecycle.PhaseDone
-	const failed, unresolved = lifecycle.PhaseFailed, lifecycle.PhaseUnresolved
+func (m *model) target(t *tx.Transaction) (to tx.Phase, person bool) {
+	const waiting, done = tx.PhaseWaiting, tx.PhaseDone
+	const failed, unresolved = tx.PhaseFailed, tx.PhaseUnresolved
 	switch {
 	case t.Phase == waiting:
 		return one(m, waiting, failed, failed), true
@@ -254,54 +255,54 @@ func (m *model) target(t *lifecycle.Transaction) (to lifecycle.Phase, person boo
 		if m.draw(3) {
 			return t.Phase, m.draw(3)
 		}
-		return one(m, append([]lifecycle.Phase{done, done, unresolved, waiting, t.Phase}, lifecycle.Phases...)...), m.draw(6)
+		return one(m, append([]tx.Phase{done, done, unresolved, waiting, t.Phase}, tx.Phases...)...), m.draw(6)
 	}
 	return one(m, t.Phase, waiting, done, failed, unresolved), t.Claim == "" || m.draw(4)
 }
 
 // drawEdit draws what a change makes of a record.
-func (m *model) drawEdit(t *lifecycle.Transaction, to lifecycle.Phase) func(*lifecycle.Transaction) {
-	var edits []func(*lifecycle.Transaction)
+func (m *model) drawEdit(t *tx.Transaction, to tx.Phase) func(*tx.Transaction) {
+	var edits []func(*tx.Transaction)
 	now, times, nonce, last := m.clock(), 1+m.rand.IntN(4), uint32(m.rand.IntN(5)), t.Last()
 	mine := last != nil && last.Sender == t.Sender
 	switch n := m.rand.IntN(8); {
 	case n < 2 && t.Sender != "" && (t.Phase.Bound() || to.Bound()):
-		edits = append(edits, func(t *lifecycle.Transaction) {
-			t.Attempts = append(t.Attempts, lifecycle.Attempt{
+		edits = append(edits, func(t *tx.Transaction) {
+			t.Attempts = append(t.Attempts, tx.Attempt{
 				Number: len(t.Attempts) + 1, Sender: t.Sender, Nonce: nonce, Fee: uint64(times) * fee,
-				State: lifecycle.Planned, StartedAt: now,
+				State: tx.Planned, StartedAt: now,
 				Slot: nonce + 7, ValidUntil: nonce + 9,
 			})
 		})
 	case n < 4 && mine:
-		outcome := one(m, lifecycle.Expired, lifecycle.Included, lifecycle.FailedIn, lifecycle.Refused)
-		edits = append(edits, func(t *lifecycle.Transaction) { t.Last().State, t.Last().EndedAt = outcome, now })
+		outcome := one(m, tx.Expired, tx.Included, tx.FailedIn, tx.Refused)
+		edits = append(edits, func(t *tx.Transaction) { t.Last().State, t.Last().EndedAt = outcome, now })
 	case n < 6 && mine:
-		outcome := one(m, lifecycle.Signed, lifecycle.Sent, lifecycle.Pooled, lifecycle.Unknown)
+		outcome := one(m, tx.Signed, tx.Sent, tx.Pooled, tx.Unknown)
 		hash := one(m, "", fmt.Sprint("hash", nonce))
-		edits = append(edits, func(t *lifecycle.Transaction) {
+		edits = append(edits, func(t *tx.Transaction) {
 			t.Last().State, t.Last().EndedAt, t.Last().Hash = outcome, time.Time{}, hash
 		})
 	case n < 7:
-		ending := one(m, "", lifecycle.PhaseFailed)
-		edits = append(edits, func(t *lifecycle.Transaction) {
+		ending := one(m, "", tx.PhaseFailed)
+		edits = append(edits, func(t *tx.Transaction) {
 			t.Retries, t.Losses, t.Ending = int(nonce), times, ending
-			t.Error = &lifecycle.Error{Code: "CODE", Message: fmt.Sprint("message ", nonce)}
+			t.Error = &tx.Error{Code: "CODE", Message: fmt.Sprint("message ", nonce)}
 		})
 	case last != nil:
-		edits = append(edits, func(t *lifecycle.Transaction) {
+		edits = append(edits, func(t *tx.Transaction) {
 			t.Landed, t.Last().Height, t.Last().StateHash = len(t.Attempts), nonce+20, "state"
 		})
 	}
 	due := m.hours()
 	callback := t.Callback
 	if to != t.Phase && to.Final() && m.draw(2) {
-		callback = one(m, lifecycle.OnSuccess, lifecycle.OnFailure)
+		callback = one(m, tx.OnSuccess, tx.OnFailure)
 	} else if m.draw(4) {
 		callback = ""
 	}
-	final := to == lifecycle.PhaseDone && m.draw(2)
-	return func(t *lifecycle.Transaction) {
+	final := to == tx.PhaseDone && m.draw(2)
+	return func(t *tx.Transaction) {
 		t.Phase, t.DueAt, t.Callback = to, time.Time{}, callback
 		if due > 0 {
 			t.DueAt = now.Add(due)
@@ -316,7 +317,7 @@ func (m *model) drawEdit(t *lifecycle.Transaction, to lifecycle.Phase) func(*lif
 }
 
 // drawAside draws what goes with a change.
-func (m *model) drawAside(c *queues.Change, t *lifecycle.Transaction) {
+func (m *model) drawAside(c *queues.Change, t *tx.Transaction) {
 	a := &c.Aside
 	nonce := uint32(m.rand.IntN(6))
 	a.Code = one(m, "", "", "", "CODE")
@@ -325,7 +326,7 @@ func (m *model) drawAside(c *queues.Change, t *lifecycle.Transaction) {
 			For: one(m, queues.Never, m.hours()), Why: m.reason(), By: one(m, "", "", "somebody", lifecycle.ByDoubt),
 			Detail: one(m, "", "in words"),
 		}
-		if a.Rest.Why == lifecycle.StoppedNonce {
+		if a.Rest.Why == tx.StoppedNonce {
 			a.Rest.By = "" // a process says so for all
 		}
 		if m.draw(2) {
@@ -369,17 +370,17 @@ func (m *model) drawAside(c *queues.Change, t *lifecycle.Transaction) {
 	}
 }
 
-func (m *model) reason() lifecycle.SenderReason {
-	return one(m, lifecycle.Rested, lifecycle.Draining, lifecycle.StoppedNonce, lifecycle.LowBalance,
-		lifecycle.WrongAccount,
-		lifecycle.WrongNetwork, lifecycle.OutcomeUnknown)
+func (m *model) reason() tx.SenderReason {
+	return one(m, tx.Rested, tx.Draining, tx.StoppedNonce, tx.LowBalance,
+		tx.WrongAccount,
+		tx.WrongNetwork, tx.OutcomeUnknown)
 }
 
 // drawMoves draws what the rules of the domain might say.
 func (m *model) drawMoves(c *queues.Change) {
 	to := c.After.Phase
 	c.Moves = lifecycle.Moves{
-		Attempt: len(c.After.Attempts), Keep: to != lifecycle.PhaseWaiting && m.draw(2),
+		Attempt: len(c.After.Attempts), Keep: to != tx.PhaseWaiting && m.draw(2),
 		Confirm: m.draw(4), InOrder: m.draw(2), Last: true, Remove: queues.Never,
 	}
 	if c.After.Callback != "" && (to.Final() || m.draw(4)) {

@@ -20,6 +20,7 @@ import (
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/explorer"
+	"mina-sequencer/sequencer/tx"
 )
 
 // same compares, times as exactly as they can be known.
@@ -31,7 +32,7 @@ func (m *model) same(what string, got, want any) {
 	alike := gocmp.Comparer(func(a, b time.Time) bool {
 		return a.Equal(b) || !m.exact && !a.IsZero() && !b.IsZero() && a.Sub(b).Abs() < time.Minute
 	})
-	d := gocmp.Diff(want, got, alike, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(lifecycle.Transaction{}),
+	d := gocmp.Diff(want, got, alike, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(tx.Transaction{}),
 		cmpopts.EquateComparable(worker{}))
 	if d != "" {
 		m.Fatalf("%s (-want +got):\n%s", what, d)
@@ -39,7 +40,7 @@ func (m *model) same(what string, got, want any) {
 }
 
 // whole is a record of the explorer's store as the real one shows it.
-func (m *model) whole(t *lifecycle.Transaction) *lifecycle.Transaction {
+func (m *model) whole(t *tx.Transaction) *tx.Transaction {
 	c := t.Clone()
 	c.Data, c.Counted = json.RawMessage(m.posted[t.UID]), m.want.Record(t.UID).Cost
 	return c
@@ -47,7 +48,7 @@ func (m *model) whole(t *lifecycle.Transaction) *lifecycle.Transaction {
 
 // adopt puts the real tokens of claims in the place of those of the explorer's store. Each
 // stands for one.
-func (m *model) adopt(want, got []*lifecycle.Transaction) {
+func (m *model) adopt(want, got []*tx.Transaction) {
 	m.Helper()
 	for i := range min(len(want), len(got)) {
 		here, there := got[i].Claim, want[i].Claim
@@ -80,7 +81,7 @@ func (m *model) compare() {
 func (m *model) compareTransactions(d *dump) {
 	m.Helper()
 	uids := make([]string, len(m.want.Records))
-	want := make([]*lifecycle.Transaction, len(uids))
+	want := make([]*tx.Transaction, len(uids))
 	for i := range m.want.Records {
 		uids[i] = m.want.Records[i].Txn.UID
 		want[i] = m.whole(m.want.Read(uids[i]))
@@ -242,7 +243,7 @@ func (m *model) compareSenders(d *dump) {
 			if name, is := strings.CutPrefix(field, "why:"); is {
 				why, by, _ := strings.Cut(name, ":")
 				ends, detail, _ := strings.Cut(value, " ")
-				r := explorer.Reason{Why: lifecycle.SenderReason(why), By: by, Detail: detail}
+				r := explorer.Reason{Why: tx.SenderReason(why), By: by, Detail: detail}
 				if ends != "0" {
 					r.Until = fromScore(ends)
 				}
@@ -436,7 +437,7 @@ func (m *model) readSpent() {
 }
 
 // some are the transactions of the explorer's store that fit, in order of acceptance.
-func (m *model) some(fits func(*lifecycle.Transaction) bool) (ts []*lifecycle.Transaction) {
+func (m *model) some(fits func(*tx.Transaction) bool) (ts []*tx.Transaction) {
 	for i := range m.want.Records {
 		if t := m.want.Records[i].Txn; fits(t) {
 			ts = append(ts, t)
@@ -447,23 +448,23 @@ func (m *model) some(fits func(*lifecycle.Transaction) bool) (ts []*lifecycle.Tr
 
 func (m *model) readLists() {
 	m.Helper()
-	compare := func(f queues.Filter, fits func(*lifecycle.Transaction) bool) {
+	compare := func(f queues.Filter, fits func(*tx.Transaction) bool) {
 		want := []string{}
 		for _, t := range m.some(fits) {
 			want = append(want, t.UID)
 		}
 		equal(m.T, fmt.Sprintf("list %+v", f), m.list(f, 1+m.rand.IntN(4)), want)
 	}
-	compare(queues.Filter{}, func(*lifecycle.Transaction) bool { return true })
+	compare(queues.Filter{}, func(*tx.Transaction) bool { return true })
 	for i := range m.want.Queues {
 		name := m.want.Queues[i].Name
-		compare(queues.Filter{Queue: name}, func(t *lifecycle.Transaction) bool { return t.Queue == name })
-		compare(queues.Filter{Queue: name, State: lifecycle.Waiting}, func(t *lifecycle.Transaction) bool {
-			return t.Queue == name && t.Phase == lifecycle.PhaseWaiting
+		compare(queues.Filter{Queue: name}, func(t *tx.Transaction) bool { return t.Queue == name })
+		compare(queues.Filter{Queue: name, State: tx.Waiting}, func(t *tx.Transaction) bool {
+			return t.Queue == name && t.Phase == tx.PhaseWaiting
 		})
 	}
-	state := one(m, lifecycle.States...)
-	compare(queues.Filter{State: state}, func(t *lifecycle.Transaction) bool { return t.State() == state })
+	state := one(m, tx.States...)
+	compare(queues.Filter{State: state}, func(t *tx.Transaction) bool { return t.State() == state })
 }
 
 func (m *model) readPlaces() {
@@ -471,11 +472,11 @@ func (m *model) readPlaces() {
 	for i := range m.want.Queues {
 		q := &m.want.Queues[i]
 		want := &queues.Queue{
-			Name: q.Name, Phase: lifecycle.PhaseWaiting, InFlight: q.Run, Paused: q.Paused, PausedUntil: q.Till, Width: q.Width,
-			Counts: map[lifecycle.State]int64{},
+			Name: q.Name, Phase: tx.PhaseWaiting, InFlight: q.Run, Paused: q.Paused, PausedUntil: q.Till, Width: q.Width,
+			Counts: map[tx.State]int64{},
 		}
-		for _, s := range lifecycle.States {
-			of := m.some(func(t *lifecycle.Transaction) bool { return t.Queue == q.Name && t.State() == s })
+		for _, s := range tx.States {
+			of := m.some(func(t *tx.Transaction) bool { return t.Queue == q.Name && t.State() == s })
 			want.Counts[s] = int64(len(of))
 		}
 		if len(q.Run) > 0 {
@@ -504,7 +505,7 @@ func (m *model) readPlaces() {
 		if len(q.Run) > 0 {
 			first = q.Run[0]
 		}
-		for _, t := range m.some(func(t *lifecycle.Transaction) bool { return t.Queue == q.Name }) {
+		for _, t := range m.some(func(t *tx.Transaction) bool { return t.Queue == q.Name }) {
 			m.readPlace(t, q, first)
 		}
 	}
@@ -515,12 +516,12 @@ func (m *model) readPlaces() {
 	}
 }
 
-func (m *model) readPlace(t *lifecycle.Transaction, q *explorer.Queue, first string) {
+func (m *model) readPlace(t *tx.Transaction, q *explorer.Queue, first string) {
 	m.Helper()
-	before := len(m.some(func(o *lifecycle.Transaction) bool {
-		return o.Queue == t.Queue && o.Phase == lifecycle.PhaseWaiting && o.Sequence < t.Sequence
+	before := len(m.some(func(o *tx.Transaction) bool {
+		return o.Queue == t.Queue && o.Phase == tx.PhaseWaiting && o.Sequence < t.Sequence
 	}))
-	if t.Phase == lifecycle.PhaseWaiting {
+	if t.Phase == tx.PhaseWaiting {
 		want := lifecycle.Place{Ahead: before, First: first}
 		if q.Hold.After(m.now) {
 			want.Holder, want.Hold = slices.Concat(q.Holder, []string{""})[0], q.Hold
@@ -543,7 +544,7 @@ func (m *model) readOverview() {
 	got, err := m.store.Overview(m.ctx)
 	m.ok(err)
 	want := queues.Overview{
-		At: m.now, States: map[lifecycle.State]int64{}, Types: map[string]queues.Load{vote: {}, batch: {}},
+		At: m.now, States: map[tx.State]int64{}, Types: map[string]queues.Load{vote: {}, batch: {}},
 		Queues: int64(len(m.want.Queues)), Events: int64(len(m.want.Log) - m.trimmed), Fees: map[string]uint64{},
 		Stops: m.stops,
 	}
@@ -559,14 +560,14 @@ func (m *model) readOverview() {
 		}
 		want.Types[typ] = l
 	}
-	for _, s := range lifecycle.States {
+	for _, s := range tx.States {
 		want.States[s] = 0
 	}
 	for i := range m.want.Records {
 		t := m.want.Records[i].Txn
 		want.States[t.State()]++
 		switch {
-		case t.Phase == lifecycle.PhaseWaiting:
+		case t.Phase == tx.PhaseWaiting:
 			see(t.Type, func(l *queues.Load) { l.Waiting++ }, time.Time{})
 		case t.Phase.Bound():
 			see(t.Type, func(l *queues.Load) { l.Bound++ }, t.ReceivedAt)
@@ -615,12 +616,12 @@ func (m *model) readLog() {
 		w := m.want.Log[n-1]
 		e = queues.Event{
 			Number: int64(n), At: w.At, Kind: queues.EventKind(w.Kind), ID: w.ID, Sender: w.Sender,
-			From: lifecycle.Phase(w.From),
-			To:   lifecycle.Phase(w.To), Attempt: w.Attempt, Code: w.Code,
+			From: tx.Phase(w.From),
+			To:   tx.Phase(w.To), Attempt: w.Attempt, Code: w.Code,
 		}
 		if e.Kind != queues.OfSender {
 			showed := d.showed[n-1-m.trimmed]
-			e.QueueFrom, e.QueueTo = lifecycle.Phase(showed[0]).Queue(), lifecycle.Phase(showed[1]).Queue()
+			e.QueueFrom, e.QueueTo = tx.Phase(showed[0]).Queue(), tx.Phase(showed[1]).Queue()
 		}
 		return e
 	}

@@ -17,6 +17,7 @@ import (
 	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/explorer"
+	"mina-sequencer/sequencer/tx"
 )
 
 // The operations of the model test but changes, each on both stores.
@@ -82,7 +83,7 @@ func (m *model) item() queues.Item {
 }
 
 // terms are mostly none.
-func (m *model) terms() (t lifecycle.Terms) {
+func (m *model) terms() (t tx.Terms) {
 	hours := func() time.Time { return m.clock().Add(time.Duration(m.rand.IntN(8)-1)*hour + hour/2) }
 	if m.draw(6) {
 		t.NotBefore = hours()
@@ -96,10 +97,10 @@ func (m *model) terms() (t lifecycle.Terms) {
 	return t
 }
 
-func (m *model) accept(item queues.Item) (string, *lifecycle.Transaction) {
+func (m *model) accept(item queues.Item) (string, *tx.Transaction) {
 	waiting, inAll := 0, 0
 	for i := range m.want.Records {
-		if t := m.want.Records[i].Txn; t.Phase == lifecycle.PhaseWaiting {
+		if t := m.want.Records[i].Txn; t.Phase == tx.PhaseWaiting {
 			inAll++
 			if t.Queue == item.Queue {
 				waiting++
@@ -129,7 +130,7 @@ func (m *model) accept(item queues.Item) (string, *lifecycle.Transaction) {
 }
 
 // enqueue accepts one; if its queue comes to be, that obeys what a person has said of such.
-func (m *model) enqueue(uid, queue, typ string, terms lifecycle.Terms, by string) *lifecycle.Transaction {
+func (m *model) enqueue(uid, queue, typ string, terms tx.Terms, by string) *tx.Transaction {
 	there := m.queueOf(queue) != nil
 	t := m.want.Enqueue(uid, queue, typ, terms, by)
 	for _, stop := range slices.Backward(m.stops) {
@@ -189,7 +190,7 @@ func (m *model) bindSome() bool {
 		Process: one(m, m.alive()...), Types: one(m, []string{vote}, []string{vote, batch}, []string{batch, vote}),
 		Most:   1 + m.rand.IntN(3),
 		Groups: []string{senders.Shared, senders.LocalGroup("S0")}[:1+(m.rand.IntN(3)+1)/2], Grace: 3 * hour,
-		Plan:  lifecycle.Attempt{Fee: 2 * fee, ValidUntil: 30, Slot: 10, StartedAt: m.clock()},
+		Plan:  tx.Attempt{Fee: 2 * fee, ValidUntil: 30, Slot: 10, StartedAt: m.clock()},
 		Known: map[string]uint32{},
 	}
 	var plans []explorer.Plan
@@ -234,16 +235,16 @@ func (m *model) bindSome() bool {
 
 // calledBack stores what became of a callback.
 func (m *model) calledBack() bool {
-	v, any := m.latest(func(t *lifecycle.Transaction) bool { return t.Callback != "" || m.draw(20) })
+	v, any := m.latest(func(t *tx.Transaction) bool { return t.Callback != "" || m.draw(20) })
 	if !any {
 		return false
 	}
 	again, t := one(m, queues.Never, queues.Never, hour), v.want
-	c := one(m, t.Callback, t.Callback, lifecycle.OnSuccess)
+	c := one(m, t.Callback, t.Callback, tx.OnSuccess)
 	if c == "" {
 		return false
 	}
-	said := lifecycle.Told{Callback: c, Done: again < 0, Before: v.real.Told.Baton()}
+	said := tx.Told{Callback: c, Done: again < 0, Before: v.real.Told.Baton()}
 	if said.Done {
 		said.Answer = one(m, nil, json.RawMessage(`{"n":1}`), json.RawMessage(`{"a":["\u00e4",1.10]}`))
 	} else {
@@ -358,7 +359,7 @@ func (m *model) joinOne() bool {
 		last := m.want.Record(q.Run[len(q.Run)-1]).Txn
 		return queues.JoinRequest{
 			Process: explorer.Owner(last.Claim), Queue: q.Name, Behind: last.UID, Out: m.rand.IntN(3) / 2, Width: 2,
-			AtOnce: last.Phase == lifecycle.PhaseDispatching,
+			AtOnce: last.Phase == tx.PhaseDispatching,
 			Types:  one(m, []string{vote, batch}, []string{batch, vote}, []string{vote}), All: []string{vote, batch},
 			Groups: []string{senders.Shared, senders.LocalGroup("S0")}[:1+m.rand.IntN(2)],
 		}
@@ -395,7 +396,7 @@ func (m *model) joinOne() bool {
 		if err != nil || b == nil {
 			return m.said(nil, err)
 		}
-		return answer{Text: b.Sender + " " + b.URL, Txns: []*lifecycle.Transaction{b.Transaction}}
+		return answer{Text: b.Sender + " " + b.URL, Txns: []*tx.Transaction{b.Transaction}}
 	}, func() answer {
 		q := m.queueOf(j.Queue)
 		if j.Out >= cmp.Or(q.Width, j.Width) || j.Behind != q.Run[len(q.Run)-1] {
@@ -407,7 +408,7 @@ func (m *model) joinOne() bool {
 		}
 		m.owe(j.Process, t.UID, m.now)
 		return answer{Text: t.Sender + " " + m.workers[t.Sender].url,
-			Txns: []*lifecycle.Transaction{m.whole(m.want.Read(t.UID))}}
+			Txns: []*tx.Transaction{m.whole(m.want.Read(t.UID))}}
 	})
 	return true
 }
@@ -551,7 +552,7 @@ func (m *model) width() bool {
 
 func (m *model) remove() bool {
 	uid := fmt.Sprint("t", m.rand.IntN(30))
-	if v, any := m.latest(func(t *lifecycle.Transaction) bool { return t.Phase.Final() }); any && !m.draw(6) {
+	if v, any := m.latest(func(t *tx.Transaction) bool { return t.Phase.Final() }); any && !m.draw(6) {
 		uid = v.want.UID
 	}
 	m.note("%s", uid)
@@ -592,14 +593,14 @@ func (m *model) alive() []string {
 
 // order is a person's, by the rules of the domain.
 func (m *model) order() bool {
-	what := one(m, lifecycle.OrderCancel, lifecycle.OrderCancel, lifecycle.OrderRetry, lifecycle.OrderDead)
-	v, any := m.latest(func(t *lifecycle.Transaction) bool { return what == lifecycle.OrderCancel != t.Phase.Final() })
+	what := one(m, tx.OrderCancel, tx.OrderCancel, tx.OrderRetry, tx.OrderDead)
+	v, any := m.latest(func(t *tx.Transaction) bool { return what == tx.OrderCancel != t.Phase.Final() })
 	if !any {
 		return false
 	}
-	ask := func(t *lifecycle.Transaction) (lifecycle.Step, error) {
+	ask := func(t *tx.Transaction) (lifecycle.Step, error) {
 		v := lifecycle.View{Txn: t, Policy: policy, Now: m.clock(), Clock: m.clock()}
-		return lifecycle.Ask(&v, lifecycle.Order{What: what})
+		return lifecycle.Ask(&v, tx.Order{What: what})
 	}
 	here, err := ask(v.real)
 	if err != nil {
@@ -627,7 +628,7 @@ func (m *model) order() bool {
 
 // facts are brought for an attempt, which may be forgotten.
 func (m *model) facts() bool {
-	v, any := m.latest(func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 0 })
+	v, any := m.latest(func(t *tx.Transaction) bool { return len(t.Attempts) > 0 })
 	if !any {
 		return false
 	}
@@ -644,7 +645,7 @@ func (m *model) facts() bool {
 	return true
 }
 
-func (m *model) brought(uid string, a *lifecycle.Attempt, f queues.Facts) answer {
+func (m *model) brought(uid string, a *tx.Attempt, f queues.Facts) answer {
 	t := m.want.Read(uid)
 	fact := explorer.Fact{Number: a.Number, Sender: a.Sender, Nonce: a.Nonce}
 	if known := t.Attempt(a.Number); known != nil {
@@ -732,9 +733,9 @@ func (m *model) settle() bool {
 // adoptOne gives a transaction back an attempt that is forgotten, by any sender, whether its place
 // is free or not.
 func (m *model) adoptOne() bool {
-	v, any := m.latest(func(t *lifecycle.Transaction) bool {
+	v, any := m.latest(func(t *tx.Transaction) bool {
 		r := m.want.Record(t.UID) // what another sender paid for would be paid back to this one
-		loose := t.Phase == lifecycle.PhaseWaiting || t.Phase.Final()
+		loose := t.Phase == tx.PhaseWaiting || t.Phase.Final()
 		return loose && !t.Open() && r.Cost == 0 || t.Phase.Final() && m.draw(3)
 	})
 	accounts := m.accounts()
@@ -749,15 +750,15 @@ func (m *model) adoptOne() bool {
 		return false
 	}
 	number := len(v.want.Attempts) + 1
-	a := lifecycle.Attempt{
+	a := tx.Attempt{
 		Number: number, Sender: account, Nonce: uint32(m.rand.IntN(9)), Fee: fee, ValidUntil: 30, Slot: 10,
-		State: one(m, lifecycle.Signed, lifecycle.Sent), StartedAt: m.clock(),
+		State: one(m, tx.Signed, tx.Sent), StartedAt: m.clock(),
 	}
-	out := func(t *lifecycle.Transaction) *lifecycle.Transaction {
+	out := func(t *tx.Transaction) *tx.Transaction {
 		t = t.Clone()
 		for i := range t.Attempts {
 			if o := &t.Attempts[i]; !o.Over() {
-				o.State, o.EndedAt = lifecycle.Replaced, a.StartedAt
+				o.State, o.EndedAt = tx.Replaced, a.StartedAt
 			}
 		}
 		t.Attempts = append(t.Attempts, a)
@@ -782,7 +783,7 @@ func (m *model) adoptOne() bool {
 	return true
 }
 
-func (m *model) adopted(process string, before, after *lifecycle.Transaction, account string,
+func (m *model) adopted(process string, before, after *tx.Transaction, account string,
 	bytes *lifecycle.BytesRead) answer {
 	t, q := m.want.Read(before.UID), m.queueOf(before.Queue)
 	if t == nil || t.Revision != before.Revision || t.Phase.Bound() && t.Sender == account {
@@ -795,7 +796,7 @@ func (m *model) adopted(process string, before, after *lifecycle.Transaction, ac
 	if t.Phase.Final() {
 		delete(m.due, "x:"+t.UID)
 	}
-	if t.Phase == lifecycle.PhaseDone {
+	if t.Phase == tx.PhaseDone {
 		delete(m.due, "c:"+t.UID)
 	}
 	if t.Claim != "" {
@@ -816,7 +817,7 @@ func (m *model) adopted(process string, before, after *lifecycle.Transaction, ac
 // repost gives back what is forgotten to have been accepted, or is there, or was removed.
 func (m *model) repost() bool {
 	item := m.item()
-	t := &lifecycle.Transaction{
+	t := &tx.Transaction{
 		UID: item.UID, Queue: item.Queue, Type: item.Type, Data: item.Data, Terms: item.Terms, PostedBy: item.By,
 		Sequence: max(1, m.want.Sequence+int64(m.rand.IntN(4))-1), ReceivedAt: m.clock().Add(-m.hours()),
 	}
@@ -943,7 +944,7 @@ func (m *model) configure() bool {
 		for _, a := range m.accounts() {
 			if w := m.workers[a]; w.source == string(senders.ByConfiguration) && a != account &&
 				!slices.ContainsFunc(strings.Fields(w.by), m.lives) {
-				m.want.Rest(a, lifecycle.Rest{For: queues.Never, Why: lifecycle.Draining, By: "config"})
+				m.want.Rest(a, lifecycle.Rest{For: queues.Never, Why: tx.Draining, By: "config"})
 			}
 		}
 		return says("ok")
@@ -983,11 +984,11 @@ func (m *model) rest() bool {
 	stop := !drain && m.draw(3)
 	switch {
 	case drain:
-		rest = lifecycle.Rest{For: queues.Never, Why: lifecycle.Draining}
+		rest = lifecycle.Rest{For: queues.Never, Why: tx.Draining}
 	case stop:
-		rest = lifecycle.Rest{For: queues.Never, Why: lifecycle.StoppedNonce, By: fmt.Sprint(nonce), Detail: rest.Detail}
+		rest = lifecycle.Rest{For: queues.Never, Why: tx.StoppedNonce, By: fmt.Sprint(nonce), Detail: rest.Detail}
 	}
-	if rest.Why == lifecycle.OutcomeUnknown {
+	if rest.Why == tx.OutcomeUnknown {
 		return false // only by a transaction
 	}
 	m.note("%s %s", account, rest.Why)
@@ -1049,10 +1050,10 @@ func (m *model) balance() bool {
 			switch {
 			case !watch:
 			case low != "":
-				m.want.Rest(account, lifecycle.Rest{For: queues.Never, Why: lifecycle.LowBalance, By: "watch", Detail: low})
+				m.want.Rest(account, lifecycle.Rest{For: queues.Never, Why: tx.LowBalance, By: "watch", Detail: low})
 			default:
 				m.want.Lift(account, "RESTED_OVER", func(r explorer.Reason) bool {
-					return r.Why == lifecycle.LowBalance && (r.By == "watch" || r.By == "" && funded)
+					return r.Why == tx.LowBalance && (r.By == "watch" || r.By == "" && funded)
 				})
 			}
 		})

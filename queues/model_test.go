@@ -20,9 +20,9 @@ import (
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/fees"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/explorer"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 var (
@@ -415,7 +415,7 @@ func (m *model) hours() time.Duration { return time.Duration(m.rand.IntN(5)) * h
 func (m *model) account() string { return fmt.Sprint("S", m.rand.IntN(3)) }
 
 // latest is a transaction as it was last read; false if none fits.
-func (m *model) latest(fits func(*lifecycle.Transaction) bool) (v view, any bool) {
+func (m *model) latest(fits func(*tx.Transaction) bool) (v view, any bool) {
 	var all []view
 	for i := range m.want.Records {
 		of := m.views[m.want.Records[i].Txn.UID]
@@ -545,7 +545,7 @@ func (m *model) rests() {
 }
 
 // forget keeps what is left of a transaction that is removed.
-func (m *model) forget(t *lifecycle.Transaction) {
+func (m *model) forget(t *tx.Transaction) {
 	delete(m.due, "c:"+t.UID)
 	delete(m.due, "x:"+t.UID)
 	delete(m.due, "d:"+t.UID)
@@ -631,7 +631,7 @@ func (m *model) ticked(p string, most int, grace time.Duration) answer {
 		case kind == "c" && r != nil && r.Txn.Callback != "":
 			callbacks = append(callbacks, name)
 			m.due[member] = m.now.Add(lease)
-		case kind == "d" && r != nil && r.Txn.Phase == lifecycle.PhaseWaiting:
+		case kind == "d" && r != nil && r.Txn.Phase == tx.PhaseWaiting:
 			expired = append(expired, name)
 			m.due[member] = m.now.Add(lease)
 		case kind == "p" && m.queueOf(name) != nil:
@@ -675,7 +675,7 @@ func (m *model) trim() {
 }
 
 // remove1 removes one transaction from the explorer's store, and what belongs to it.
-func (m *model) remove1(t *lifecycle.Transaction) {
+func (m *model) remove1(t *tx.Transaction) {
 	q := m.queueOf(t.Queue)
 	waited := m.want.Awaits(q, t.UID)
 	m.want.Forget(t)

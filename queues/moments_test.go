@@ -7,7 +7,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestMoments: what is to be at a time is so from that millisecond on, and not before.
@@ -38,7 +38,7 @@ func testMoments(t *testing.T) {
 				item := vote1("a", "q", `{}`)
 				item.NotBefore = time.Now().Add(hour)
 				f.ok(f.store.Enqueue(f.ctx, item).Err)
-				f.to("first", lifecycle.PhaseDone)
+				f.to("first", tx.PhaseDone)
 			},
 			func(f *fixture) bool { f.tick(); return len(f.bind(1)) == 1 },
 		},
@@ -54,7 +54,7 @@ func testMoments(t *testing.T) {
 			func(f *fixture) {
 				f.post("q", "first", "a")
 				f.bound("first S")
-				f.to("first", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, hour, 9*hour))
+				f.to("first", tx.PhaseDone, tell(tx.OnSuccess, hour, 9*hour))
 			},
 			func(f *fixture) bool { f.tick(); return len(f.bind(1)) == 1 },
 		},
@@ -62,7 +62,7 @@ func testMoments(t *testing.T) {
 			func(f *fixture) {
 				f.post("q", "a")
 				f.bound("a S")
-				f.to("a", lifecycle.PhaseWaiting, func(c *queues.Change) { c.Hold = hour })
+				f.to("a", tx.PhaseWaiting, func(c *queues.Change) { c.Hold = hour })
 			},
 			func(f *fixture) bool { f.tick(); return len(f.bind(1)) == 1 },
 		},
@@ -74,14 +74,14 @@ func testMoments(t *testing.T) {
 			func(f *fixture) bool { f.tick(); return len(f.bind(1)) == 1 },
 		},
 		"Rest": {
-			func(f *fixture) { f.ok(f.pool.Rest(f.ctx, "S", hour, lifecycle.Rested, "")) },
+			func(f *fixture) { f.ok(f.pool.Rest(f.ctx, "S", hour, tx.Rested, "")) },
 			func(f *fixture) bool { f.tick(); return f.sender("S").Available() },
 		},
 		"Callback": {
 			func(f *fixture) {
 				f.post("q", "a")
 				f.bound("a S")
-				f.to("a", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 0, hour))
+				f.to("a", tx.PhaseDone, tell(tx.OnSuccess, 0, hour))
 			},
 			func(f *fixture) bool { return len(f.tick().Callbacks) == 1 },
 		},
@@ -89,14 +89,14 @@ func testMoments(t *testing.T) {
 			func(f *fixture) {
 				f.post("q", "a")
 				f.bound("a S")
-				f.to("a", lifecycle.PhaseDelayed, due(hour))
+				f.to("a", tx.PhaseDelayed, due(hour))
 			},
 			func(f *fixture) bool { return len(f.tick().Due) == 1 },
 		},
 		"Removal": {
 			func(f *fixture) {
 				f.post("q", "a")
-				f.to("a", lifecycle.PhaseFailed, person, removed(hour))
+				f.to("a", tx.PhaseFailed, person, removed(hour))
 			},
 			func(f *fixture) bool { f.tick(); return len(f.list(queues.Filter{}, 9)) == 0 },
 		},
@@ -117,7 +117,7 @@ func testMoments(t *testing.T) {
 			func(f *fixture) bool {
 				bound := f.bindAs(other, 1)
 				if len(bound) == 1 {
-					f.to("a", lifecycle.PhaseWaiting)
+					f.to("a", tx.PhaseWaiting)
 				}
 				return len(bound) == 0
 			},

@@ -9,14 +9,15 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 func testStrictOrder(f *fixture) {
 	f.register("S1", "S2", "S3", "S4")
 	f.post("q", "a", "b", "c")
 	f.bound("a S1")
-	for _, phase := range []lifecycle.Phase{lifecycle.PhaseSent, lifecycle.PhaseWatching, lifecycle.PhaseFailing,
-		lifecycle.PhaseDelayed, lifecycle.PhaseDispatching} {
+	for _, phase := range []tx.Phase{tx.PhaseSent, tx.PhaseWatching, tx.PhaseFailing,
+		tx.PhaseDelayed, tx.PhaseDispatching} {
 		f.to("a", phase)
 		f.bound()
 		if q := f.queue("q"); q.State() != phase.Queue() || q.Sender != "S1" || q.Running != "a" ||
@@ -27,14 +28,14 @@ func testStrictOrder(f *fixture) {
 			f.Errorf("in %s the sender is %+v", phase, s)
 		}
 	}
-	f.to("a", lifecycle.PhaseDone)
+	f.to("a", tx.PhaseDone)
 	f.bound("b S2")
-	f.to("b", lifecycle.PhaseUnresolved)
+	f.to("b", tx.PhaseUnresolved)
 	f.bound("c S3")
-	f.to("c", lifecycle.PhaseFailed)
+	f.to("c", tx.PhaseFailed)
 	f.bound()
-	if q := f.queue("q"); q.State() != lifecycle.QueueFree || q.Counts[lifecycle.Done] != 1 ||
-		q.Counts[lifecycle.Failed] != 1 || q.Counts[lifecycle.Unresolved] != 1 {
+	if q := f.queue("q"); q.State() != tx.QueueFree || q.Counts[tx.Done] != 1 ||
+		q.Counts[tx.Failed] != 1 || q.Counts[tx.Unresolved] != 1 {
 		f.Errorf("at the end the queue is %+v", q)
 	}
 }
@@ -44,30 +45,30 @@ func testBackToWaiting(f *fixture) {
 	f.post("q", "a", "b", "c")
 	f.post("p", "d")
 	f.bound("a S1", "d S2")
-	f.to("a", lifecycle.PhaseWaiting)
+	f.to("a", tx.PhaseWaiting)
 	equal(f.T, "order", f.list(queues.Filter{Queue: "q"}, 2), []string{"a", "b", "c"})
 	f.bound("a S1")
-	f.to("a", lifecycle.PhaseWaiting, rest(time.Hour, lifecycle.Rested))
-	f.to("d", lifecycle.PhaseWaiting)
+	f.to("a", tx.PhaseWaiting, rest(time.Hour, tx.Rested))
+	f.to("d", tx.PhaseWaiting)
 	if got := f.get("a"); got.Sequence != 1 || got.Claim != "" {
 		f.Errorf("back in its line: %+v", got)
 	}
 	f.bound("a S2") // its queue has waited longer than that of d
-	f.to("a", lifecycle.PhaseDone)
+	f.to("a", tx.PhaseDone)
 	f.bound("d S2") // one round: that of b has just had its turn
-	f.to("d", lifecycle.PhaseDone)
+	f.to("d", tx.PhaseDone)
 	f.bound("b S2")
 }
 
 func testCancelInLine(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c", "d")
-	f.to("a", lifecycle.PhaseFailed, person, withCode("CANCELLED")) // the head: the queue moves up
-	f.to("c", lifecycle.PhaseFailed, person)                        // amid the line
+	f.to("a", tx.PhaseFailed, person, withCode("CANCELLED")) // the head: the queue moves up
+	f.to("c", tx.PhaseFailed, person)                        // amid the line
 	f.bound("b S")
-	f.to("b", lifecycle.PhaseDone)
+	f.to("b", tx.PhaseDone)
 	f.bound("d S")
-	f.to("d", lifecycle.PhaseDone)
+	f.to("d", tx.PhaseDone)
 	f.bound()
 	equal(f.T, "queue", f.list(queues.Filter{Queue: "q"}, 3), []string{"a", "b", "c", "d"})
 }
@@ -75,31 +76,31 @@ func testCancelInLine(f *fixture) {
 func testCancelAndRetryInLine(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c")
-	f.to("b", lifecycle.PhaseFailed, person)
-	f.to("b", lifecycle.PhaseWaiting, person)
+	f.to("b", tx.PhaseFailed, person)
+	f.to("b", tx.PhaseWaiting, person)
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseDone)
+	f.to("a", tx.PhaseDone)
 	f.bound("b S") // the line had not come to it
-	f.to("b", lifecycle.PhaseWaiting)
+	f.to("b", tx.PhaseWaiting)
 	f.bound("b S")
-	f.to("b", lifecycle.PhaseDone)
+	f.to("b", tx.PhaseDone)
 	f.bound("c S")
 }
 
 func testCancelAndRetryLate(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c", "d")
-	f.to("b", lifecycle.PhaseFailed, person)
+	f.to("b", tx.PhaseFailed, person)
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseFailed)
+	f.to("a", tx.PhaseFailed)
 	f.bound("c S") // the line has passed b
-	f.to("b", lifecycle.PhaseWaiting, person)
-	f.to("a", lifecycle.PhaseWaiting, person)
-	equal(f.T, "order", f.list(queues.Filter{Queue: "q", State: lifecycle.Waiting}, 1), []string{"a", "b", "d"})
-	f.to("c", lifecycle.PhaseDone)
+	f.to("b", tx.PhaseWaiting, person)
+	f.to("a", tx.PhaseWaiting, person)
+	equal(f.T, "order", f.list(queues.Filter{Queue: "q", State: tx.Waiting}, 1), []string{"a", "b", "d"})
+	f.to("c", tx.PhaseDone)
 	for _, uid := range []string{"a", "b", "d"} {
 		f.bound(uid + " S")
-		f.to(uid, lifecycle.PhaseDone)
+		f.to(uid, tx.PhaseDone)
 	}
 	f.bound()
 }
@@ -116,14 +117,14 @@ func testCancelledInNumbers(f *fixture) {
 	}
 	f.ok(f.store.Pause(f.ctx, "q", "meanwhile"))
 	for i, uid := range uids[:1300] {
-		f.to(uid, lifecycle.PhaseFailed, person)
+		f.to(uid, tx.PhaseFailed, person)
 		if i > 300 && i < 700 {
 			f.ok(f.store.Remove(f.ctx, uid)) // nothing of them is left in the line
 		}
 	}
 	left := slices.Concat(uids[:301], uids[700:])
 	equal(f.T, "queue", f.list(queues.Filter{Queue: "q"}, 100), left)
-	equal(f.T, "waiting", f.list(queues.Filter{Queue: "q", State: lifecycle.Waiting}, 100), uids[1300:])
+	equal(f.T, "waiting", f.list(queues.Filter{Queue: "q", State: tx.Waiting}, 100), uids[1300:])
 	f.ok(f.store.Resume(f.ctx, "q"))
 	f.eventually("the line comes to the one that waits", func() bool {
 		f.tick()
@@ -137,7 +138,7 @@ func testPlaceOfMany(f *fixture) {
 	uids := numbered("u", 0, 600)
 	f.fill("q", uids)
 	for _, i := range []int{3, 500, 501} {
-		f.to(uids[i], lifecycle.PhaseFailed, person)
+		f.to(uids[i], tx.PhaseFailed, person)
 	}
 	for at, want := range map[int]int{2: 2, 4: 3, 499: 498, 502: 500, 600: 598} {
 		got, err := f.store.Place(f.ctx, uids[at])
@@ -150,14 +151,14 @@ func testReopened(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseDone, keep, due(time.Hour))
+	f.to("a", tx.PhaseDone, keep, due(time.Hour))
 	f.bound("b S")
-	f.to("a", lifecycle.PhaseWaiting,
+	f.to("a", tx.PhaseWaiting,
 		record(reopened), withCode("REOPENED"))
 	f.bound() // its successor runs
-	f.to("b", lifecycle.PhaseWaiting)
-	f.to("c", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long), person)
-	f.to("c", lifecycle.PhaseWaiting,
+	f.to("b", tx.PhaseWaiting)
+	f.to("c", tx.PhaseDone, tell(tx.OnSuccess, long, long), person)
+	f.to("c", tx.PhaseWaiting,
 		record(reopened))
 	if _, told := f.dump().sets["due"]["c:c"]; told {
 		f.Error("it is no end, and yet to be told")
@@ -169,11 +170,11 @@ func testReopened(f *fixture) {
 	}
 	for _, uid := range []string{"a", "b", "c"} {
 		f.bound(uid + " S")
-		f.to(uid, lifecycle.PhaseDone)
+		f.to(uid, tx.PhaseDone)
 	}
-	f.to("b", lifecycle.PhaseFailed)
-	f.to("b", lifecycle.PhaseDone, withCode("LATE"))
-	equal(f.T, "done", f.list(queues.Filter{State: lifecycle.Done}, 2), []string{"a", "b", "c"})
+	f.to("b", tx.PhaseFailed)
+	f.to("b", tx.PhaseDone, withCode("LATE"))
+	equal(f.T, "done", f.list(queues.Filter{State: tx.Done}, 2), []string{"a", "b", "c"})
 }
 
 // testReopenedBeforeDamaged: what comes back while what runs behind it cannot be read does so once.
@@ -182,16 +183,16 @@ func testReopenedBeforeDamaged(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseDone, keep, due(time.Hour))
+	f.to("a", tx.PhaseDone, keep, due(time.Hour))
 	f.bound("b S")
 	back := record(reopened)
 	for _, key := range []string{"x:b", "t:b"} {
 		whole := f.client.Get(f.ctx, f.key(key)).Val()
 		f.ok(f.client.Set(f.ctx, f.key(key), "damaged", 0).Err())
-		f.to("a", lifecycle.PhaseWaiting, back)
+		f.to("a", tx.PhaseWaiting, back)
 		equal(f.T, "waiting", f.overview().Types[vote].Waiting, 1)
 		f.ok(f.client.Set(f.ctx, f.key(key), whole, 0).Err())
-		f.to("a", lifecycle.PhaseDone, person, keep, due(time.Hour))
+		f.to("a", tx.PhaseDone, person, keep, due(time.Hour))
 	}
 }
 
@@ -207,8 +208,8 @@ func testPause(f *fixture) {
 	f.ok(f.store.Resume(f.ctx, "q"))
 	f.bound("a S1")
 	f.ok(f.store.Pause(f.ctx, "q", "amid")) // what runs goes on
-	f.to("a", lifecycle.PhaseWatching)
-	f.to("a", lifecycle.PhaseDone)
+	f.to("a", tx.PhaseWatching)
+	f.to("a", tx.PhaseDone)
 	f.bound()
 	f.ok(f.store.Resume(f.ctx, "q"))
 	f.ok(f.store.Resume(f.ctx, "q"))
@@ -230,14 +231,14 @@ func testPause(f *fixture) {
 
 func testPauseEmpty(f *fixture) {
 	f.post("q", "a")
-	f.to("a", lifecycle.PhaseFailed, person)
+	f.to("a", tx.PhaseFailed, person)
 	f.ok(f.store.Pause(f.ctx, "q", "why"))
 	f.ok(f.store.Remove(f.ctx, "a"))
 	equal(f.T, "a paused queue outlives its transactions", f.queue("q").Paused, "why")
 	f.post("q", "b")
 	f.register("S")
 	f.bound()
-	f.to("b", lifecycle.PhaseFailed, person)
+	f.to("b", tx.PhaseFailed, person)
 	f.ok(f.store.Remove(f.ctx, "b"))
 	f.ok(f.store.Resume(f.ctx, "q"))
 	if _, err := f.store.Queue(f.ctx, "q"); !errors.Is(err, queues.ErrNotFound) {
@@ -285,7 +286,7 @@ func testStop(f *fixture) {
 	f.post("c-newest", "h")
 	f.bound("h S4")
 	f.ok(f.store.Resume(f.ctx, "a-new")) // it alone
-	f.to("h", lifecycle.PhaseDone)
+	f.to("h", tx.PhaseDone)
 	f.bound("b S4")
 }
 
@@ -344,10 +345,10 @@ func testWidth(f *fixture) {
 	f.bound("t1 S")
 	next := uint32(0)
 	sent := func(c *queues.Change) {
-		made(lifecycle.Attempt{Number: 1, Sender: "S", Nonce: next, State: lifecycle.Sent})(c)
+		made(tx.Attempt{Number: 1, Sender: "S", Nonce: next, State: tx.Sent})(c)
 		next++
 	}
-	f.to("t1", lifecycle.PhaseWatching, sent)
+	f.to("t1", tx.PhaseWatching, sent)
 	joins := func(out int, want string) {
 		f.Helper()
 		run := f.queue("q").InFlight
@@ -358,7 +359,7 @@ func testWidth(f *fixture) {
 		got := ""
 		if b != nil {
 			got = b.Transaction.UID
-			f.to(got, lifecycle.PhaseWatching, sent)
+			f.to(got, tx.PhaseWatching, sent)
 		}
 		equal(f.T, fmt.Sprint("joins with ", out, " in no block"), got, want)
 	}
@@ -378,25 +379,25 @@ func testWidth(f *fixture) {
 	joins(4, "")
 	breaks := func(c *queues.Change) { c.Broke, c.Width = true, 2 }
 	lands := func(c *queues.Change) { c.Clean, c.Width = true, 2 }
-	f.to("t1", lifecycle.PhaseFailing, breaks)
+	f.to("t1", tx.PhaseFailing, breaks)
 	equal(f.T, "after a break", f.queue("q").Narrow, 2)
-	f.to("t1", lifecycle.PhaseWatching)
+	f.to("t1", tx.PhaseWatching)
 	joins(2, "")
-	f.to("t1", lifecycle.PhaseDone, lands, final)
+	f.to("t1", tx.PhaseDone, lands, final)
 	equal(f.T, "after a landing", f.queue("q").Narrow, 3)
 	joins(2, "t4")
 	joins(3, "")
-	f.to("t2", lifecycle.PhaseDone, lands, final)
+	f.to("t2", tx.PhaseDone, lands, final)
 	equal(f.T, "after another one", f.queue("q").Narrow, 0)
-	f.to("t3", lifecycle.PhaseFailing, breaks)
+	f.to("t3", tx.PhaseFailing, breaks)
 	width(0)
 	equal(f.T, "as configured", []int{f.queue("q").Width, f.queue("q").Narrow}, []int{0, 0})
 	width(8)
-	f.to("t3", lifecycle.PhaseDone, final, func(c *queues.Change) {
-		c.Broke, c.Width, c.Code = true, 2, lifecycle.CodeOutOfOrder
+	f.to("t3", tx.PhaseDone, final, func(c *queues.Change) {
+		c.Broke, c.Width, c.Code = true, 2, tx.CodeOutOfOrder
 	})
 	equal(f.T, "out of order", f.queue("q").Narrow, 1)
-	f.to("t4", lifecycle.PhaseFailing, breaks)
+	f.to("t4", tx.PhaseFailing, breaks)
 	equal(f.T, "one stays", f.queue("q").Narrow, 1)
 	if err := f.store.SetWidth(f.ctx, "none", 2); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("a queue that is not there: %v", err)
@@ -412,10 +413,10 @@ func testWidth(f *fixture) {
 	if err := f.store.NoteRace(f.ctx, "none"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("noted of a queue that is not there: %v", err)
 	}
-	f.to("v", lifecycle.PhaseFailing, func(c *queues.Change) { c.Broke, c.Width = true, 6 })
+	f.to("v", tx.PhaseFailing, func(c *queues.Change) { c.Broke, c.Width = true, 6 })
 	equal(f.T, "of the configured width", f.queue("unset").Narrow, 3)
 	f.post("p", "u")
-	f.to("u", lifecycle.PhaseFailed, person)
+	f.to("u", tx.PhaseFailed, person)
 	f.ok(f.store.SetWidth(f.ctx, "p", 2))
 	f.ok(f.store.Remove(f.ctx, "u"))
 	equal(f.T, "it outlives its transactions", f.queue("p").Width, 2)
@@ -431,15 +432,15 @@ func testStreakTells(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", State: lifecycle.Sent}))
+	f.to("a", tx.PhaseWatching, made(tx.Attempt{Number: 1, Sender: "S", State: tx.Sent}))
 	b, err := s.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Out: 1, Width: 2,
 		Types: []string{vote}})
 	f.ok(err)
-	f.to("b", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 1, State: lifecycle.Sent}))
+	f.to("b", tx.PhaseWatching, made(tx.Attempt{Number: 1, Sender: "S", Nonce: 1, State: tx.Sent}))
 	equal(f.T, "joined", b.Transaction.UID, "b")
 	f.tick()
 	equal(f.T, "to look at", f.tick().Due, nil)
-	_, err = s.Advance(f.ctx, change(f.get("a"), lifecycle.PhaseUnresolved))
+	_, err = s.Advance(f.ctx, change(f.get("a"), tx.PhaseUnresolved))
 	f.ok(err)
 	equal(f.T, "to look at", f.tick().Due, []string{"b"})
 }
@@ -449,7 +450,7 @@ func testPauseEnds(f *fixture) {
 	f.register("S")
 	f.post("votes", "a", "b")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseWatching)
+	f.to("a", tx.PhaseWatching)
 	told := func(code string) {
 		f.Helper()
 		told := f.told("q")
@@ -476,7 +477,7 @@ func testStreakOfWhom(f *fixture) {
 		f.Helper()
 		f.post(queue, uid)
 		f.bound(uid + " S")
-		_, err := s.Advance(f.ctx, change(f.get(uid), lifecycle.PhaseUnresolved))
+		_, err := s.Advance(f.ctx, change(f.get(uid), tx.PhaseUnresolved))
 		f.ok(err)
 		equal(f.T, uid+": the queue is paused", f.queue(queue).Paused != "", paused)
 		equal(f.T, uid+": the sender is out of use", string(f.sender("S").Reason), "")
@@ -506,21 +507,21 @@ func testStreakOfWhom(f *fixture) {
 	after("r", "d", false, 1)
 	f.post("p", "e")
 	f.bound("e S")
-	f.to("e", lifecycle.PhaseDone) // neither is in a row any more
+	f.to("e", tx.PhaseDone) // neither is in a row any more
 	after("r", "f", false, 1)
 	after("p", "g", false, 2)
 	after("p", "h", false, 3)
 	after("x", "i", false, 4)
 	f.post("x", "j")
 	f.bound("j S")
-	f.to("j", lifecycle.PhaseDone)
+	f.to("j", tx.PhaseDone)
 	after("x", "k", false, 1)
 	after("x", "l", false, 2)
 	// A pause that ends by itself becomes one that does not.
 	f.post("x", "m")
 	f.bound("m S")
 	f.ok(f.store.PauseUntil(f.ctx, "x", "for a while", f.now().Add(long)))
-	_, err := s.Advance(f.ctx, change(f.get("m"), lifecycle.PhaseUnresolved))
+	_, err := s.Advance(f.ctx, change(f.get("m"), tx.PhaseUnresolved))
 	f.ok(err)
 	if q := f.queue("x"); !q.PausedUntil.IsZero() || q.Paused != "3 transactions in a row ended UNRESOLVED" {
 		f.Errorf("paused until %v: %s", q.PausedUntil, q.Paused)
@@ -549,21 +550,21 @@ func testDoubt(f *fixture) {
 	f.register("A", "B")
 	f.post("q", "a")
 	f.bound("a A")
-	doubt := change(f.get("a"), lifecycle.PhaseWaiting, func(c *queues.Change) { c.After.Doubted = "A" })
-	doubt.Rest = &lifecycle.Rest{For: long, Why: lifecycle.Rested, By: lifecycle.ByDoubt, Detail: "it is doubted"}
+	doubt := change(f.get("a"), tx.PhaseWaiting, func(c *queues.Change) { c.After.Doubted = "A" })
+	doubt.Rest = &lifecycle.Rest{For: long, Why: tx.Rested, By: lifecycle.ByDoubt, Detail: "it is doubted"}
 	_, err := s.Advance(f.ctx, doubt)
 	f.ok(err)
 	a := f.sender("A")
 	equal(f.T, "the doubted one", []any{a.Reason, a.Detail, a.Unresolved, a.Until.IsZero()},
-		[]any{lifecycle.Rested, "it is doubted", 1, false})
+		[]any{tx.Rested, "it is doubted", 1, false})
 	equal(f.T, "in the record", f.get("a").Doubted, "A")
 	f.bound("a B")
-	same := change(f.get("a"), lifecycle.PhaseUnresolved)
+	same := change(f.get("a"), tx.PhaseUnresolved)
 	same.Absolved = "A"
 	_, err = s.Advance(f.ctx, same)
 	f.ok(err)
 	for _, of := range []string{"A", "B"} {
-		equal(f.T, of, []any{f.sender(of).Reason, f.sender(of).Unresolved}, []any{lifecycle.SenderReason(""), 0})
+		equal(f.T, of, []any{f.sender(of).Reason, f.sender(of).Unresolved}, []any{tx.SenderReason(""), 0})
 	}
 	f.post("r", "b")
 	f.post("p", "c")
@@ -587,8 +588,8 @@ func testPauseWokenEarly(f *fixture) {
 // testJoinsBehindWhom: something joins only what is out, and what is with its worker where that is
 // allowed; and only types that may.
 func testJoinsBehindWhom(f *fixture) {
-	attempt := func(o lifecycle.AttemptState) func(*queues.Change) {
-		return made(lifecycle.Attempt{Number: 1, Sender: "S", Nonce: 3, State: o})
+	attempt := func(o tx.AttemptState) func(*queues.Change) {
+		return made(tx.Attempt{Number: 1, Sender: "S", Nonce: 3, State: o})
 	}
 	f.register("S")
 	f.post("q", "a")
@@ -601,25 +602,25 @@ func testJoinsBehindWhom(f *fixture) {
 		})
 		f.ok(err)
 		if b != nil {
-			f.to("b", lifecycle.PhaseWaiting)
+			f.to("b", tx.PhaseWaiting)
 		}
-		f.to("b", lifecycle.PhaseFailed, person)
+		f.to("b", tx.PhaseFailed, person)
 		forgetful := f.open(queues.Options{Namespace: f.store.Namespace, EventsKeep: -1}) // its key is free at once
 		f.ok(forgetful.Remove(f.ctx, "b"))
 		return b != nil
 	}
-	f.to("a", lifecycle.PhaseDispatching, attempt(lifecycle.Signed))
-	for _, phase := range []lifecycle.Phase{lifecycle.PhaseSent, lifecycle.PhaseWatching, lifecycle.PhaseFailing,
-		lifecycle.PhaseDelayed, lifecycle.PhaseDispatching} {
+	f.to("a", tx.PhaseDispatching, attempt(tx.Signed))
+	for _, phase := range []tx.Phase{tx.PhaseSent, tx.PhaseWatching, tx.PhaseFailing,
+		tx.PhaseDelayed, tx.PhaseDispatching} {
 		f.to("a", phase)
-		out := phase == lifecycle.PhaseSent || phase == lifecycle.PhaseWatching
-		made := phase == lifecycle.PhaseDispatching
+		out := phase == tx.PhaseSent || phase == tx.PhaseWatching
+		made := phase == tx.PhaseDispatching
 		equal(f.T, fmt.Sprintf("joins what is %s", phase), []bool{join(false, vote), join(true, vote)},
 			[]bool{out, out || made})
 		equal(f.T, fmt.Sprintf("of another type, behind what is %s", phase), join(true, batch), false)
 	}
-	f.to("a", lifecycle.PhaseSent)
-	f.to("a", lifecycle.PhaseSent, fated(1, lifecycle.Refused))
+	f.to("a", tx.PhaseSent)
+	f.to("a", tx.PhaseSent, fated(1, tx.Refused))
 	equal(f.T, "joins what has nothing out", join(true, vote), false)
 }
 
@@ -629,7 +630,7 @@ func testJoinsAgain(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", State: lifecycle.Sent}))
+	f.to("a", tx.PhaseWatching, made(tx.Attempt{Number: 1, Sender: "S", State: tx.Sent}))
 	for retries := range 2 {
 		b := f.join("q", "a")
 		equal(f.T, "joined", []string{b.Transaction.UID, b.Sender, b.URL}, []string{"b", "S", "http://S"})
@@ -641,7 +642,7 @@ func testJoinsAgain(f *fixture) {
 			f.Errorf("joins behind the last but one: %+v", behind)
 		}
 		equal(f.T, "how often it was tried before", f.get("b").Retries, retries)
-		f.to("b", lifecycle.PhaseWaiting, record(func(t *lifecycle.Transaction) { t.Retries++ }))
+		f.to("b", tx.PhaseWaiting, record(func(t *tx.Transaction) { t.Retries++ }))
 	}
 	equal(f.T, "in line", f.client.LRange(f.ctx, f.key("line:q"), 0, -1).Val(), []string{"c"})
 }
@@ -651,7 +652,7 @@ func testJoinsNot(f *fixture, types, groups []string) {
 	f.register("S")
 	f.post("q", "a", "b")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", State: lifecycle.Sent}))
+	f.to("a", tx.PhaseWatching, made(tx.Attempt{Number: 1, Sender: "S", State: tx.Sent}))
 	join := func() string {
 		f.Helper()
 		b, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2,
@@ -664,7 +665,7 @@ func testJoinsNot(f *fixture, types, groups []string) {
 	}
 	f.post("p", "c")
 	f.post("q", "d")
-	f.to("b", lifecycle.PhaseFailed, person) // which is passed on the way
+	f.to("b", tx.PhaseFailed, person) // which is passed on the way
 	other, err := f.store.Join(f.ctx, queues.JoinRequest{Process: me, Queue: "q", Behind: "a", Width: 2,
 		Types: []string{batch}})
 	f.ok(err)
@@ -673,10 +674,10 @@ func testJoinsNot(f *fixture, types, groups []string) {
 	}
 	f.inspect()
 	f.post("q", "e")
-	f.to("d", lifecycle.PhaseFailed, person)
+	f.to("d", tx.PhaseFailed, person)
 	equal(f.T, "joins while p waits", join(), "")
 	f.inspect()
-	f.to("d", lifecycle.PhaseWaiting, person) // behind which the line is by now
+	f.to("d", tx.PhaseWaiting, person) // behind which the line is by now
 	f.register("S2")
 	f.ok(f.pool.Drain(f.ctx, "S"))
 	equal(f.T, "joins on a sender that is out of use", join(), "")
@@ -700,7 +701,7 @@ func testJoinsDamaged(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseWatching, made(lifecycle.Attempt{Number: 1, Sender: "S", State: lifecycle.Sent}))
+	f.to("a", tx.PhaseWatching, made(tx.Attempt{Number: 1, Sender: "S", State: tx.Sent}))
 	f.ok(f.client.Set(f.ctx, f.key("x:b"), "damaged", 0).Err())
 	b := f.join("q", "a")
 	if b != nil || f.queue("q").Paused == "" {
@@ -716,11 +717,11 @@ func testFollowed(f *fixture) {
 	f.together("a", "b")
 	last := func(c *queues.Change) { c.Last = true }
 	a := f.get("a")
-	if err := f.advance(a, lifecycle.PhaseWaiting, last); !errors.Is(err, queues.ErrFollowed) {
+	if err := f.advance(a, tx.PhaseWaiting, last); !errors.Is(err, queues.ErrFollowed) {
 		f.Errorf("with another one behind it: %v", err)
 	}
-	f.to("b", lifecycle.PhaseWaiting, last)
-	f.to("a", lifecycle.PhaseWaiting, last)
+	f.to("b", tx.PhaseWaiting, last)
+	f.to("a", tx.PhaseWaiting, last)
 }
 
 // testFollows wants nothing planned behind others at a nonce below the sender's next: one that is
@@ -730,18 +731,18 @@ func testFollows(f *fixture) {
 	f.post("q", "a", "b")
 	f.bound("a S")
 	planned := func(n uint32) func(*queues.Change) { return func(c *queues.Change) { c.Follows = &n } }
-	f.to("a", lifecycle.PhaseDispatching, planned(0)) // the sender's next is not known
-	f.to("a", lifecycle.PhaseDispatching, nextNonce(10))
-	f.to("a", lifecycle.PhaseDispatching, planned(10))
+	f.to("a", tx.PhaseDispatching, planned(0)) // the sender's next is not known
+	f.to("a", tx.PhaseDispatching, nextNonce(10))
+	f.to("a", tx.PhaseDispatching, planned(10))
 	t := f.get("a")
 	for _, n := range []uint32{9, 0} {
-		if err := f.advance(t, lifecycle.PhaseSent, planned(n)); !errors.Is(err, queues.ErrUsed) {
+		if err := f.advance(t, tx.PhaseSent, planned(n)); !errors.Is(err, queues.ErrUsed) {
 			f.Errorf("at %d: %v", n, err)
 		}
 	}
 	equal(f.T, "revision", f.get("a").Revision, t.Revision)
-	f.to("a", lifecycle.PhaseDispatching, planned(11))
-	f.to("a", lifecycle.PhaseDispatching, planned(100)) // and not as text
+	f.to("a", tx.PhaseDispatching, planned(11))
+	f.to("a", tx.PhaseDispatching, planned(100)) // and not as text
 }
 
 // testOvertaken wants nothing to leave of what was bound before an earlier one of
@@ -750,26 +751,26 @@ func testOvertaken(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseDone, keep)
+	f.to("a", tx.PhaseDone, keep)
 	f.bound("b S")
-	f.to("b", lifecycle.PhaseFailed)
+	f.to("b", tx.PhaseFailed)
 	f.bound("c S")
-	f.to("c", lifecycle.PhaseDispatching, inOrder)
-	f.to("b", lifecycle.PhaseWaiting, person)
-	f.to("c", lifecycle.PhaseDispatching, inOrder)
-	f.to("a", lifecycle.PhaseWaiting)
+	f.to("c", tx.PhaseDispatching, inOrder)
+	f.to("b", tx.PhaseWaiting, person)
+	f.to("c", tx.PhaseDispatching, inOrder)
+	f.to("a", tx.PhaseWaiting)
 	t := f.get("c")
 	before := t.Revision
-	if err := f.advance(t, lifecycle.PhaseDispatching, inOrder); !errors.Is(err, queues.ErrOvertaken) {
+	if err := f.advance(t, tx.PhaseDispatching, inOrder); !errors.Is(err, queues.ErrOvertaken) {
 		f.Errorf("in order: %v", err)
 	}
 	equal(f.T, "revision", f.get("c").Revision, before)
-	f.ok(f.advance(t, lifecycle.PhaseDispatching)) // what had left by then goes on
-	f.to("c", lifecycle.PhaseWaiting)
+	f.ok(f.advance(t, tx.PhaseDispatching)) // what had left by then goes on
+	f.to("c", tx.PhaseWaiting)
 	for _, uid := range []string{"a", "b", "c"} {
 		f.bound(uid + " S")
-		f.to(uid, lifecycle.PhaseDispatching, inOrder)
-		f.to(uid, lifecycle.PhaseDone)
+		f.to(uid, tx.PhaseDispatching, inOrder)
+		f.to(uid, tx.PhaseDone)
 	}
 }
 

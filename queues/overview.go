@@ -5,13 +5,13 @@ import (
 	"strconv"
 	"time"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // An Overview is figures of a namespace, the same at every process.
 type Overview struct {
 	At        time.Time // by the clock of Redis
-	States    map[lifecycle.State]int64
+	States    map[tx.State]int64
 	Types     map[string]Load // of every type that was ever posted
 	Ledgers   map[string]Load // the same of every ledger
 	Queues    int64
@@ -74,7 +74,7 @@ func (s *Store) Overview(ctx context.Context) (Overview, error) {
 		}
 		bound := r.strings(r.at(l, 4))
 		for i := 0; i+2 < len(bound); i += 3 {
-			o.States[lifecycle.Phase(bound[i]).State()]++
+			o.States[tx.Phase(bound[i]).State()]++
 			o.add(bound[i+1], Load{Bound: 1, Oldest: fromMillis(r.int(bound[i+2]))})
 		}
 		if r.err != nil || len(bound) < 3*MaxBatch {
@@ -90,9 +90,9 @@ func (r *reply) overview(l []any) Overview {
 	}
 	o := Overview{
 		At: fromMillis(r.int(r.at(l, 0))),
-		States: map[lifecycle.State]int64{
-			lifecycle.Waiting: n[0], lifecycle.Dispatching: 0, lifecycle.Revision: 0, lifecycle.Retry: 0,
-			lifecycle.Done: n[1], lifecycle.Failed: n[2], lifecycle.Unresolved: n[3],
+		States: map[tx.State]int64{
+			tx.Waiting: n[0], tx.Dispatching: 0, tx.Revision: 0, tx.Retry: 0,
+			tx.Done: n[1], tx.Failed: n[2], tx.Unresolved: n[3],
 		},
 		Types: map[string]Load{}, Ledgers: map[string]Load{}, Queues: n[5], Processes: n[6], Events: n[7],
 		Fees: map[string]uint64{}, Stops: r.stops(r.string(r.at(l, 5))),
@@ -182,11 +182,11 @@ func (s *Store) Flow(ctx context.Context, over time.Duration) (Flow, error) {
 		switch {
 		case e.From == "":
 			f.Accepted++
-		case e.From == lifecycle.PhaseDelayed && e.To == lifecycle.PhaseDispatching:
+		case e.From == tx.PhaseDelayed && e.To == tx.PhaseDispatching:
 			f.Retried++
-		case e.To == lifecycle.PhaseDone:
+		case e.To == tx.PhaseDone:
 			f.Done++
-		case e.To == lifecycle.PhaseFailed || e.To == lifecycle.PhaseUnresolved:
+		case e.To == tx.PhaseFailed || e.To == tx.PhaseUnresolved:
 			f.Failed++
 		}
 	}

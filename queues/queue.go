@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Queue returns one queue. Errors: ErrNotFound, ErrDamaged, ErrUnavailable.
@@ -132,19 +133,19 @@ func (s *Store) Named(ctx context.Context, names []string) ([]*Queue, error) {
 		var e numbers
 		m := e.queue(text)
 		q := &Queue{
-			Name: name, Phase: lifecycle.PhaseWaiting, Sender: m["sender"], InFlight: list(m["run"]), Paused: m["paused"],
+			Name: name, Phase: tx.PhaseWaiting, Sender: m["sender"], InFlight: list(m["run"]), Paused: m["paused"],
 			Width: int(e.int(m["width"])), Narrow: int(e.int(m["narrow"])),
 			NextAt: fromMillis(e.int(m["hold"])), PausedUntil: fromMillis(e.int(m["till"])),
 			ReadySince: fromMillis(e.int(m["since"]) / 1000),
-			Counts: map[lifecycle.State]int64{
-				lifecycle.Waiting: e.int(m["waiting"]), lifecycle.Dispatching: 0, lifecycle.Revision: 0, lifecycle.Retry: 0,
-				lifecycle.Done: e.int(m["done"]), lifecycle.Failed: e.int(m["failed"]),
-				lifecycle.Unresolved: e.int(m["unresolved"]),
+			Counts: map[tx.State]int64{
+				tx.Waiting: e.int(m["waiting"]), tx.Dispatching: 0, tx.Revision: 0, tx.Retry: 0,
+				tx.Done: e.int(m["done"]), tx.Failed: e.int(m["failed"]),
+				tx.Unresolved: e.int(m["unresolved"]),
 			},
 		}
 		if e.err != nil { // it holds up no other
 			err := damagedQueue(name, e.err)
-			q = &Queue{Name: name, Phase: lifecycle.PhaseWaiting, Paused: err.Error(), Damaged: err}
+			q = &Queue{Name: name, Phase: tx.PhaseWaiting, Paused: err.Error(), Damaged: err}
 		}
 		if len(q.InFlight) > 0 {
 			q.Running = q.InFlight[0]
@@ -199,7 +200,7 @@ func (e *numbers) queue(text string) map[string]string {
 
 // FindOldest sets OldestWaiting of queues. Error: ErrUnavailable.
 func (s *Store) FindOldest(ctx context.Context, qs ...*Queue) error {
-	qs = slices.DeleteFunc(slices.Clone(qs), func(q *Queue) bool { return q.Counts[lifecycle.Waiting] == 0 })
+	qs = slices.DeleteFunc(slices.Clone(qs), func(q *Queue) bool { return q.Counts[tx.Waiting] == 0 })
 	for some := range slices.Chunk(qs, listStep) {
 		names := make([]any, len(some))
 		for i, q := range some {
@@ -307,9 +308,9 @@ func (s *Store) Remove(ctx context.Context, uid string) error {
 // A Queue is the line of transactions of one zkApp.
 type Queue struct {
 	Name    string
-	Phase   lifecycle.Phase // of the running transaction; PhaseWaiting if none runs
-	Sender  string          // bound, "" if none
-	Running string          // uid of the running transaction, the first of several; "" if none
+	Phase   tx.Phase // of the running transaction; PhaseWaiting if none runs
+	Sender  string   // bound, "" if none
+	Running string   // uid of the running transaction, the first of several; "" if none
 	// InFlight are the uids of all that run, in order.
 	InFlight []string
 	// Width is what a person has set of how many of it may be in flight and in no block, 0
@@ -317,7 +318,7 @@ type Queue struct {
 	Width, Narrow int
 	Retries       int    // of the running transaction
 	Claim         string // the token of whoever drives it, "" if none runs
-	Counts        map[lifecycle.State]int64
+	Counts        map[tx.State]int64
 	Paused        string // why it is paused, "" if it is not
 	// PausedUntil is when it resumes by itself; zero if it does not.
 	PausedUntil time.Time
@@ -334,7 +335,7 @@ type Queue struct {
 }
 
 // State is q's state.
-func (q *Queue) State() lifecycle.QueueState { return q.Phase.Queue() }
+func (q *Queue) State() tx.QueueState { return q.Phase.Queue() }
 
 // Ahead is what is bound before a queue that is ready, as the round stands now.
 type Ahead struct {

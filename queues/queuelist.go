@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A QueueFilter chooses queues, and says in which order; its zero value is all of them, by name.
@@ -18,7 +18,7 @@ type QueueFilter struct {
 	Within Prefixes // which limit them further; they are no part of a cursor
 	// State chooses by what they do. Those with a sender come in the order in which what runs was
 	// accepted, whatever else is asked for.
-	State lifecycle.QueueState
+	State tx.QueueState
 	// Paused chooses those that are paused. They come by name.
 	Paused bool
 	// Active chooses those in which something waits or runs, in the order in which the cycle takes
@@ -34,7 +34,7 @@ type QueueFilter struct {
 // index names the shortest one that holds all that f admits, in the order that is promised.
 func (f *QueueFilter) index() string {
 	switch {
-	case f.State != "" && f.State != lifecycle.QueueFree:
+	case f.State != "" && f.State != tx.QueueFree:
 		return "bound"
 	case f.Paused:
 		return "paused"
@@ -47,7 +47,7 @@ func (f *QueueFilter) index() string {
 }
 
 func (f *QueueFilter) admits(q *Queue) bool {
-	active := len(q.InFlight) > 0 || q.Counts[lifecycle.Waiting] > 0
+	active := len(q.InFlight) > 0 || q.Counts[tx.Waiting] > 0
 	return strings.HasPrefix(q.Name, f.Prefix) && f.Within.Admit(q.Name) && (f.State == "" || f.State == q.State()) &&
 		(!f.Paused || q.Paused != "") && (active || !f.Active && !f.Oldest)
 }

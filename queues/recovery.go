@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // After a restart or a failover Redis may have forgotten its last writes. Its history
@@ -80,7 +81,7 @@ func (r Recovery) Missed(ctx context.Context, server string) error {
 // Repost gives back a transaction that Redis has forgotten to have accepted: t is it as it
 // was. It waits, and the namespace is settled no longer. Errors: ErrNotFound (it was removed
 // in order, and that is not forgotten), ErrUnavailable.
-func (r Recovery) Repost(ctx context.Context, t *lifecycle.Transaction) error {
+func (r Recovery) Repost(ctx context.Context, t *tx.Transaction) error {
 	v, err := r.store.Run(ctx, repostScript, t.UID, kindOf(t.Type, t.Ledger), t.Queue, t.Sequence,
 		millis(t.ReceivedAt), string(t.Data), postedWith(&t.Terms, t.BatchID, t.Trace, t.PostedBy))
 	if err == nil && v == "gone" {
@@ -100,7 +101,7 @@ func (e *TakenError) Error() string { return "its place is taken by transaction 
 // with, and stores it as after has it; before is as it was read, final or not. Where its place is
 // taken nothing is stored, and the namespace is settled no longer. Errors: *TakenError, ErrStale
 // (it has changed, is bound to that sender, or is not there), ErrUnavailable.
-func (r Recovery) Adopt(ctx context.Context, process string, before, after *lifecycle.Transaction,
+func (r Recovery) Adopt(ctx context.Context, process string, before, after *tx.Transaction,
 	bytes *lifecycle.BytesRead) error {
 	open := 0
 	for i := range after.Attempts {
@@ -219,7 +220,7 @@ func (r Recovery) Candidates(ctx context.Context, see func(uids []string) (more 
 			return nil
 		}
 	}
-	for _, state := range []lifecycle.State{lifecycle.Failed, lifecycle.Unresolved} {
+	for _, state := range []tx.State{tx.Failed, tx.Unresolved} {
 		uids, err := s.client.ZRevRange(ctx, s.key("st:"+string(state)), 0, 9999).Result()
 		if err != nil {
 			return storeError("reading what ended", err)

@@ -14,6 +14,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 func TestRecovery(t *testing.T) {
@@ -105,20 +106,20 @@ func (f *fixture) misses(want bool) {
 }
 
 // plan stores a first attempt of a transaction.
-func (f *fixture) plan(uid string, a lifecycle.Attempt) {
+func (f *fixture) plan(uid string, a tx.Attempt) {
 	f.Helper()
 	t := f.get(uid)
-	a.Number, a.Sender, a.State, a.StartedAt = len(t.Attempts)+1, t.Sender, lifecycle.Planned,
+	a.Number, a.Sender, a.State, a.StartedAt = len(t.Attempts)+1, t.Sender, tx.Planned,
 		time.UnixMilli(5000).UTC()
-	f.ok(f.advance(t, lifecycle.PhaseDispatching, made(a), nextNonce(a.Nonce)))
+	f.ok(f.advance(t, tx.PhaseDispatching, made(a), nextNonce(a.Nonce)))
 }
 
 // sign stores the bytes of the last attempt.
 func (f *fixture) sign(uid, hash string) {
 	f.Helper()
 	t := f.get(uid)
-	f.ok(f.advance(t, lifecycle.PhaseDispatching, signed(len(t.Attempts), []byte("signed "+hash)),
-		last(func(a *lifecycle.Attempt) { a.State, a.Hash = lifecycle.Signed, hash }),
+	f.ok(f.advance(t, tx.PhaseDispatching, signed(len(t.Attempts), []byte("signed "+hash)),
+		last(func(a *tx.Attempt) { a.State, a.Hash = tx.Signed, hash }),
 		func(c *queues.Change) { c.Confirm = true }))
 }
 
@@ -134,16 +135,16 @@ func testNothingBeforeSettled(f *fixture) {
 	f.post("q1", "a")
 	f.bound("a S1")
 	f.post("q2", "b")
-	f.plan("a", lifecycle.Attempt{Nonce: 7})
+	f.plan("a", tx.Attempt{Nonce: 7})
 	f.failOver(f.snapshot())
 	doubted(true)
 	f.bound()
-	err := f.advance(f.get("a"), lifecycle.PhaseDispatching,
-		last(func(a *lifecycle.Attempt) { a.State = lifecycle.Signed }), effects)
+	err := f.advance(f.get("a"), tx.PhaseDispatching,
+		last(func(a *tx.Attempt) { a.State = tx.Signed }), effects)
 	if !errors.Is(err, queues.ErrUnsettled) {
 		f.Errorf("confirmed: %v", err)
 	}
-	equal(f.T, "nothing was stored", f.get("a").Last().State, lifecycle.Planned)
+	equal(f.T, "nothing was stored", f.get("a").Last().State, tx.Planned)
 	if p := f.pulse(me, long, ""); p.Settled || p.Turn || p.Server == "" || p.Server == "another" {
 		f.Errorf("pulse: %+v", p)
 	}
@@ -161,10 +162,10 @@ func testNoEndBeforeSettled(f *fixture) {
 	f.post("q1", "a")
 	f.post("q2", "b")
 	f.post("q3", "c")
-	cancelled := func(uid string) error { return f.advance(f.get(uid), lifecycle.PhaseFailed, person, effects) }
+	cancelled := func(uid string) error { return f.advance(f.get(uid), tx.PhaseFailed, person, effects) }
 	f.ok(f.client.Del(f.ctx, f.key("is:server")).Err())
 	f.ok(cancelled("a")) // where nothing was ever bound nothing can be forgotten
-	f.to("c", lifecycle.PhaseFailed, person, removed(time.Millisecond))
+	f.to("c", tx.PhaseFailed, person, removed(time.Millisecond))
 	<-time.After(5 * time.Millisecond)
 	f.failOver(f.snapshot())
 	if err := cancelled("b"); !errors.Is(err, queues.ErrUnsettled) {
@@ -190,7 +191,7 @@ func testRestartForgetsNothing(f *fixture) {
 	f.post("q", "a")
 	before := f.epoch()
 	f.bound("a S")
-	f.plan("a", lifecycle.Attempt{Nonce: 7})
+	f.plan("a", tx.Attempt{Nonce: 7})
 	_, err := f.store.Events(f.ctx, 0, 100)
 	f.ok(err)
 	was := f.get("a")
@@ -318,7 +319,7 @@ func testMissedByWhoSawIt(f *fixture) {
 	f.settle(me)
 	// One that was removed in order is not missed.
 	f.post("p", "d")
-	f.to("d", lifecycle.PhaseFailed, person)
+	f.to("d", tx.PhaseFailed, person)
 	f.ok(f.store.Remove(f.ctx, "d"))
 	f.failOver(f.snapshot())
 	f.misses(false)
@@ -385,7 +386,7 @@ func testFreshTokens(f *fixture) {
 		if b.Transaction.Claim == first[i].Transaction.Claim {
 			f.Errorf("%s is given out again", b.Transaction.Claim)
 		}
-		if err := f.advance(first[i].Transaction, lifecycle.PhaseWatching); !errors.Is(err, queues.ErrFenced) {
+		if err := f.advance(first[i].Transaction, tx.PhaseWatching); !errors.Is(err, queues.ErrFenced) {
 			f.Errorf("the claim of before still counts: %v", err)
 		}
 	}
@@ -432,7 +433,7 @@ func testFormerServer(f *fixture) {
 }
 
 // adopt has a process adopt an attempt of a transaction that Redis knows nothing of.
-func (f *fixture) adopt(process string, before *lifecycle.Transaction, sender string, nonce uint32) error {
+func (f *fixture) adopt(process string, before *tx.Transaction, sender string, nonce uint32) error {
 	f.Helper()
 	c := lifecycle.Command{Payer: sender, Nonce: nonce, Hash: "5J" + before.UID}
 	known := lifecycle.KnownBy(lifecycle.Use{Command: c}, time.UnixMilli(5000).UTC())
@@ -450,7 +451,7 @@ func testAdopt(f *fixture) {
 	if !a.ChangedAt.After(a.ReceivedAt) {
 		f.Errorf("received at %v, changed at %v", a.ReceivedAt, a.ChangedAt)
 	}
-	if a.Phase != lifecycle.PhaseDispatching || a.Sender != "S" || !strings.HasPrefix(a.Claim, me+":") ||
+	if a.Phase != tx.PhaseDispatching || a.Sender != "S" || !strings.HasPrefix(a.Claim, me+":") ||
 		a.Last().NodeHash != "5Ja" {
 		f.Errorf("adopted: %+v", a)
 	}
@@ -466,7 +467,7 @@ func testAdopt(f *fixture) {
 		Code: "ADOPTED"})
 	f.inspect()
 	f.bound() // the queue runs a
-	f.to("a", lifecycle.PhaseDone, final)
+	f.to("a", tx.PhaseDone, final)
 	f.bound("b S")
 }
 
@@ -503,11 +504,11 @@ func testAdoptTaken(f *fixture) {
 	}
 	taken("b", "S3", "a") // its queue runs a
 	taken("b", "S1", "a") // which has nothing out: they were not in flight together
-	f.to("a", lifecycle.PhaseDone, final)
+	f.to("a", tx.PhaseDone, final)
 	taken("b", "S3", "d") // its sender carries d
-	f.to("c", lifecycle.PhaseDone, final)
+	f.to("c", tx.PhaseDone, final)
 	f.bound() // neither b with S1, nor e
-	f.to("d", lifecycle.PhaseDone, final)
+	f.to("d", tx.PhaseDone, final)
 	f.ok(f.adopt(me, f.get("b"), "S3", 3))
 	f.bound()
 	f.settle(me)
@@ -540,9 +541,9 @@ func testAdoptOfTwo(f *fixture) {
 	f.post("q", "a")
 	before := f.get("a")
 	after := before.Clone()
-	after.Attempts = []lifecycle.Attempt{
-		{Number: 1, Sender: "S2", Nonce: 5, State: lifecycle.FailedIn, EndedAt: time.UnixMilli(5000).UTC()},
-		{Number: 2, Sender: "S", Nonce: 3, State: lifecycle.Sent},
+	after.Attempts = []tx.Attempt{
+		{Number: 1, Sender: "S2", Nonce: 5, State: tx.FailedIn, EndedAt: time.UnixMilli(5000).UTC()},
+		{Number: 2, Sender: "S", Nonce: 3, State: tx.Sent},
 	}
 	f.ok(f.recovery().Adopt(f.ctx, me, before, after, nil))
 	equal(f.T, "next nonces", []uint32{*f.sender("S").Nonce, *f.sender("S2").Nonce}, []uint32{3, 6})
@@ -567,12 +568,12 @@ func testAdoptStale(f *fixture) {
 	f.post("q", "a")
 	was := f.get("a")
 	f.bound("a S1")
-	for _, before := range []*lifecycle.Transaction{was, f.get("a")} {
+	for _, before := range []*tx.Transaction{was, f.get("a")} {
 		if err := f.adopt(me, before, "S1", 3); !errors.Is(err, queues.ErrStale) {
 			f.Errorf("adopted: %v", err)
 		}
 	}
-	for _, before := range []*lifecycle.Transaction{was, {UID: "none", Queue: "q", Type: vote}} {
+	for _, before := range []*tx.Transaction{was, {UID: "none", Queue: "q", Type: vote}} {
 		if err := f.adopt(me, before, "S2", 3); !errors.Is(err, queues.ErrStale) {
 			f.Errorf("adopted: %v", err)
 		}
@@ -586,9 +587,9 @@ func testAdoptFinal(f *fixture) {
 	f.register("S1", "S2")
 	f.post("q", "a", "b", "c")
 	f.bound("a S1")
-	f.to("a", lifecycle.PhaseDone, keep, due(time.Hour), record(func(t *lifecycle.Transaction) {
-		t.Attempts, t.Landed = []lifecycle.Attempt{{Number: 1, Sender: "S1", Nonce: 2, State: lifecycle.Included}}, 1
-	}), tell(lifecycle.OnSuccess, long, long), removed(long), func(c *queues.Change) { c.Stands, c.Nonce = "S1", 2 })
+	f.to("a", tx.PhaseDone, keep, due(time.Hour), record(func(t *tx.Transaction) {
+		t.Attempts, t.Landed = []tx.Attempt{{Number: 1, Sender: "S1", Nonce: 2, State: tx.Included}}, 1
+	}), tell(tx.OnSuccess, long, long), removed(long), func(c *queues.Change) { c.Stands, c.Nonce = "S1", 2 })
 	f.ok(f.adopt(me, f.get("a"), "S2", 3))
 	told := f.told("t")
 	equal(f.T, "events", told[len(told)-2:], []event{
@@ -596,25 +597,25 @@ func testAdoptFinal(f *fixture) {
 		{Kind: "t", ID: "a", Sender: "S2", From: "waiting", To: "watching", Code: "ADOPTED"}, // for it was DONE
 	})
 	a, sets := f.get("a"), f.dump().sets
-	if a.Phase != lifecycle.PhaseWatching || a.Landed != 0 || a.Callback != "" || !a.DoneAt.IsZero() ||
+	if a.Phase != tx.PhaseWatching || a.Landed != 0 || a.Callback != "" || !a.DoneAt.IsZero() ||
 		len(sets["landed:S1"])+len(sets["st:DONE"]) > 0 || sets["due"]["c:a"] != 0 || sets["due"]["x:a"] != 0 {
 		f.Errorf("adopted: %+v, beside %v", a, sets)
 	}
 	f.inspect()
 	f.audited()
 	f.bound() // the queue runs a
-	f.to("a", lifecycle.PhaseUnresolved, rest(lifecycle.Never, lifecycle.OutcomeUnknown), keep,
-		record(func(t *lifecycle.Transaction) { t.Attempts[len(t.Attempts)-1].State = lifecycle.Unknown }))
+	f.to("a", tx.PhaseUnresolved, rest(lifecycle.Never, tx.OutcomeUnknown), keep,
+		record(func(t *tx.Transaction) { t.Attempts[len(t.Attempts)-1].State = tx.Unknown }))
 	f.ok(f.adopt(me, f.get("a"), "S1", 4))
 	equal(f.T, "the sender", []any{f.sender("S2").Reason, f.sender("S2").Queue, f.sender("S1").Queue},
-		[]any{lifecycle.SenderReason(""), "", "q"})
+		[]any{tx.SenderReason(""), "", "q"})
 	f.inspect()
-	f.to("b", lifecycle.PhaseFailed, person) // while it stands in its line
-	f.to("a", lifecycle.PhaseDone, final)
+	f.to("b", tx.PhaseFailed, person) // while it stands in its line
+	f.to("a", tx.PhaseDone, final)
 	f.ok(f.adopt(me, f.get("b"), "S1", 5))
 	f.inspect()
 	f.audited()
-	f.to("b", lifecycle.PhaseDone, final)
+	f.to("b", tx.PhaseDone, final)
 	f.bound("c S2")
 }
 
@@ -670,7 +671,7 @@ func testRepost(f *fixture) {
 	f.inspect()
 	f.settle(me)
 	equal(f.T, "all of them", f.list(queues.Filter{}, 1), []string{"x", "y", "a"})
-	f.to("x", lifecycle.PhaseFailed, person)
+	f.to("x", tx.PhaseFailed, person)
 	x := f.get("x")
 	f.ok(f.store.Remove(f.ctx, "x"))
 	if err := f.recovery().Repost(f.ctx, x); !errors.Is(err, queues.ErrNotFound) {
@@ -686,7 +687,7 @@ func testRepost(f *fixture) {
 func testRepostStopped(f *fixture) {
 	f.ok(f.store.Stop(f.ctx, queues.Prefixes{"a-"}, "its key has leaked", time.Time{}))
 	for _, queue := range []string{"a-1", "b-1"} {
-		t := &lifecycle.Transaction{
+		t := &tx.Transaction{
 			UID: "in-" + queue, Queue: queue, Type: vote, Data: []byte(`{}`), Sequence: 1, ReceivedAt: f.now(),
 		}
 		f.ok(f.recovery().Repost(f.ctx, t))
@@ -738,16 +739,16 @@ func testAdoptFamiliar(f *fixture) {
 	for _, sender := range []string{"S1", "S2"} {
 		f.ok(f.pool.Stop(f.ctx, sender, 3, "nonce 3 of the account was used"))
 	}
-	f.ok(f.pool.Rest(f.ctx, "S1", -1, lifecycle.LowBalance, ""))
+	f.ok(f.pool.Rest(f.ctx, "S1", -1, tx.LowBalance, ""))
 	f.ok(f.adopt(me, f.get("a"), "S1", 3))
 	f.ok(f.adopt(me, f.get("b"), "S2", 4))
-	equal(f.T, "out of use", []lifecycle.SenderReason{f.sender("S1").Reason, f.sender("S2").Reason},
-		[]lifecycle.SenderReason{lifecycle.LowBalance, lifecycle.StoppedNonce})
+	equal(f.T, "out of use", []tx.SenderReason{f.sender("S1").Reason, f.sender("S2").Reason},
+		[]tx.SenderReason{tx.LowBalance, tx.StoppedNonce})
 	told := f.told("s")
 	equal(f.T, "told", told[len(told)-1], event{Kind: "s", ID: "S1", Sender: "S1", Code: "RESUMED"})
 	// What becomes of others says nothing of it.
-	f.to("b", lifecycle.PhaseSent, func(c *queues.Change) { c.Least = map[string]uint32{"S2": 3} })
-	equal(f.T, "out of use", f.sender("S2").Reason, lifecycle.StoppedNonce)
+	f.to("b", tx.PhaseSent, func(c *queues.Change) { c.Least = map[string]uint32{"S2": 3} })
+	equal(f.T, "out of use", f.sender("S2").Reason, tx.StoppedNonce)
 	f.ok(f.pool.Resume(f.ctx, "S2"))
 	if s := f.sender("S2"); s.Reason != "" || s.Nonce != nil {
 		f.Errorf("resumed: %+v", s)
@@ -766,14 +767,14 @@ func testAdoptForgottenSender(f *fixture) {
 	if s.Queue != "q" || s.Available() || s.Nonce == nil || *s.Nonce != 3 {
 		f.Errorf("sender: %+v", s)
 	}
-	f.ok(f.pool.Rest(f.ctx, "S1", time.Millisecond, lifecycle.Rested, ""))
+	f.ok(f.pool.Rest(f.ctx, "S1", time.Millisecond, tx.Rested, ""))
 	f.eventually("the rest is over", func() bool {
 		f.tick()
 		return f.dump().hashes["s:S1"]["why:RESTED"] == ""
 	})
-	equal(f.T, "out of use until a person says what it is", f.sender("S1").Reason, lifecycle.Draining)
+	equal(f.T, "out of use until a person says what it is", f.sender("S1").Reason, tx.Draining)
 	f.register("S1")
-	f.to("a", lifecycle.PhaseDone, final)
+	f.to("a", tx.PhaseDone, final)
 	f.post("q", "b")
 	f.bound("b S1")
 }
@@ -783,9 +784,9 @@ func testCandidates(f *fixture) {
 	f.post("q1", "a", "b")
 	f.post("q2", "c", "d", "e")
 	f.bound("a S1")
-	f.to("c", lifecycle.PhaseFailed, person)
-	f.to("d", lifecycle.PhaseFailed, person)
-	f.to("d", lifecycle.PhaseWaiting, person)
+	f.to("c", tx.PhaseFailed, person)
+	f.to("d", tx.PhaseFailed, person)
+	f.to("d", tx.PhaseWaiting, person)
 	var all []string
 	seen := func(most int) (uids []string) {
 		f.ok(f.recovery().Candidates(f.ctx, func(some []string) bool {
@@ -807,7 +808,7 @@ func testCandidates(f *fixture) {
 	for i := range 3 * 64 {
 		uid := fmt.Sprint("x", i)
 		f.post("q1", uid)
-		f.to(uid, lifecycle.PhaseFailed, person)
+		f.to(uid, tx.PhaseFailed, person)
 		if i%2 == 0 {
 			f.ok(f.store.Remove(f.ctx, uid))
 		}
@@ -817,8 +818,8 @@ func testCandidates(f *fixture) {
 		behind = append(behind, fmt.Sprint("y", i))
 	}
 	f.post("q1", behind...)
-	f.to("y1", lifecycle.PhaseFailed, person)
-	f.to("y1", lifecycle.PhaseWaiting, person)
+	f.to("y1", tx.PhaseFailed, person)
+	f.to("y1", tx.PhaseWaiting, person)
 	var parts [][]string
 	f.ok(f.recovery().Candidates(f.ctx, func(some []string) bool {
 		parts = append(parts, some)
@@ -827,7 +828,7 @@ func testCandidates(f *fixture) {
 	equal(f.T, "the first 64 that wait", parts[1], append([]string{"b"}, behind[:63]...))
 
 	// What has landed may be orphaned, and have been made again by now.
-	f.to("a", lifecycle.PhaseDone, keep, func(c *queues.Change) { c.Stands, c.Nonce = "S1", 3 })
+	f.to("a", tx.PhaseDone, keep, func(c *queues.Change) { c.Stands, c.Nonce = "S1", 3 })
 	if !slices.Contains(seen(1000), "a") {
 		f.Errorf("what may be orphaned is not among %v", seen(1000))
 	}

@@ -3,7 +3,7 @@ package queues
 import (
 	"fmt"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A reply takes what a script answered apart and keeps the first thing that
@@ -82,7 +82,7 @@ func (r *reply) fields(v any) map[string]string {
 }
 
 // transaction decodes what load.lua answers; nil if there is none.
-func (r *reply) transaction(v any) *lifecycle.Transaction {
+func (r *reply) transaction(v any) *tx.Transaction {
 	l := r.list(v)
 	posted := r.string(r.at(l, 1))
 	if posted == "" || r.err != nil {

@@ -11,8 +11,8 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/explorer"
+	"mina-sequencer/sequencer/tx"
 )
 
 // postBy has somebody post one transaction each to queues, all named alike.
@@ -42,7 +42,7 @@ func (f *fixture) bindNext(types ...string) string {
 	if len(bound) == 0 {
 		return ""
 	}
-	f.to(bound[0].Transaction.UID, lifecycle.PhaseDone, final)
+	f.to(bound[0].Transaction.UID, tx.PhaseDone, final)
 	return bound[0].Transaction.UID
 }
 
@@ -86,7 +86,7 @@ func testRoundOfThree(f *fixture) {
 		bound := f.bind(n)
 		for _, b := range bound {
 			got = append(got, b.Transaction.UID)
-			f.to(b.Transaction.UID, lifecycle.PhaseDone, final)
+			f.to(b.Transaction.UID, tx.PhaseDone, final)
 		}
 		if len(bound) < min(n, len(want)-len(got)) {
 			f.Fatalf("%d of %d are bound, and no more", len(got), len(want))
@@ -114,7 +114,7 @@ func testRoundBindable(f *fixture) {
 	f.postBy("a", vote, "q2")
 	f.postBy("", batch, "q3")
 	possible(false, vote, batch) // whose sender is at work
-	f.to("q1", lifecycle.PhaseDone, final)
+	f.to("q1", tx.PhaseDone, final)
 	possible(true, vote)
 	possible(true, batch)
 }
@@ -159,12 +159,12 @@ func testRoundHeadChanges(f *fixture) {
 	item := vote1("b", "a5", `{}`)
 	item.By = "b"
 	f.ok(f.store.Enqueue(f.ctx, item).Err)
-	f.to("a5", lifecycle.PhaseFailed, person) // b is the first now
+	f.to("a5", tx.PhaseFailed, person) // b is the first now
 	f.inspect()
 	if got := []string{f.bindNext(vote), f.bindNext(vote)}; !slices.Contains(got, "b") {
 		f.Errorf("%v are bound before b", got)
 	}
-	f.to("a5", lifecycle.PhaseWaiting, person)
+	f.to("a5", tx.PhaseWaiting, person)
 	f.inspect()
 	for _, want := range []string{"a2", "a3", "a4", "a5"} {
 		equal(f.T, "bound", f.bindNext(vote), want)

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Changes that share a run stand each for itself: one that is stale, one of a
@@ -75,8 +75,8 @@ func TestSharedRun(t *testing.T) {
 				}
 			}
 			// A damaged record is told as what it is, not as an outage.
-			damaged := &lifecycle.Transaction{UID: calls[5].args[0].(string), Queue: "q", Type: "T",
-				Phase: lifecycle.PhaseWaiting}
+			damaged := &tx.Transaction{UID: calls[5].args[0].(string), Queue: "q", Type: "T",
+				Phase: tx.PhaseWaiting}
 			if _, err := s.Advance(ctx, failed(damaged)); err == nil || errors.Is(err, ErrUnavailable) {
 				t.Errorf("a damaged record: %v", err)
 			}
@@ -163,7 +163,7 @@ func TestWakeOfSeveral(t *testing.T) {
 			_, err := s.Heartbeat(ctx, process, time.Hour, "")
 			ok(err)
 		}
-		post := func(queue string) *lifecycle.Transaction {
+		post := func(queue string) *tx.Transaction {
 			a := s.Enqueue(ctx, Item{Queue: queue, Type: "T", Data: json.RawMessage(`{}`)})
 			ok(a.Err)
 			return a.Transaction
@@ -176,7 +176,7 @@ func TestWakeOfSeveral(t *testing.T) {
 		ok(err)
 		heard := told.Channel()
 		var calls []scriptCall
-		for _, txn := range []*lifecycle.Transaction{first, paused} {
+		for _, txn := range []*tx.Transaction{first, paused} {
 			calls = append(calls, scriptCall{advanceScript, s.arguments(failed(txn)), make(chan scriptAnswer, 1)})
 		}
 		s.runAll(ctx, calls)
@@ -189,9 +189,9 @@ func TestWakeOfSeveral(t *testing.T) {
 }
 
 // failed is a person's change of what waits.
-func failed(t *lifecycle.Transaction) *Change {
+func failed(t *tx.Transaction) *Change {
 	c := &Change{Before: t, After: t.Clone()}
-	c.After.Phase, c.Person, c.Remove = lifecycle.PhaseFailed, true, Never
+	c.After.Phase, c.Person, c.Remove = tx.PhaseFailed, true, Never
 	return c
 }
 

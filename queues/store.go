@@ -46,6 +46,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Options describe a namespace on a Redis.
@@ -260,7 +261,7 @@ func damagedQueue(name string, cause error) error {
 }
 
 // Get returns a transaction. Errors: ErrNotFound, ErrDamaged, ErrUnavailable.
-func (s *Store) Get(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
+func (s *Store) Get(ctx context.Context, uid string) (*tx.Transaction, error) {
 	ts, broken, err := s.read(ctx, []string{uid})
 	switch {
 	case err != nil:
@@ -275,7 +276,7 @@ func (s *Store) Get(ctx context.Context, uid string) (*lifecycle.Transaction, er
 
 // GetMany returns the transactions that exist among uids, many at one instant. What
 // cannot be read is told to the log, and holds up no other. Error: ErrUnavailable.
-func (s *Store) GetMany(ctx context.Context, uids []string) (out []*lifecycle.Transaction, _ error) {
+func (s *Store) GetMany(ctx context.Context, uids []string) (out []*tx.Transaction, _ error) {
 	for len(uids) > 0 {
 		ts, n, err := s.getSome(ctx, uids)
 		if err != nil {
@@ -287,7 +288,7 @@ func (s *Store) GetMany(ctx context.Context, uids []string) (out []*lifecycle.Tr
 }
 
 // getSome is GetMany for the first n of uids, as many as one answer holds.
-func (s *Store) getSome(ctx context.Context, uids []string) (ts []*lifecycle.Transaction, n int, err error) {
+func (s *Store) getSome(ctx context.Context, uids []string) (ts []*tx.Transaction, n int, err error) {
 	ts, broken, n, err := s.readSome(ctx, uids)
 	for _, d := range broken {
 		s.Log.ErrorContext(ctx, "a transaction cannot be read", "err", d.err)
@@ -297,7 +298,7 @@ func (s *Store) getSome(ctx context.Context, uids []string) (ts []*lifecycle.Tra
 
 // Claimed is GetMany for what a process has claimed and is due: the queue of what cannot be
 // read is paused, and it is due no more.
-func (s *Store) Claimed(ctx context.Context, process string, uids []string) ([]*lifecycle.Transaction, error) {
+func (s *Store) Claimed(ctx context.Context, process string, uids []string) ([]*tx.Transaction, error) {
 	ts, broken, err := s.read(ctx, uids)
 	s.setAside(ctx, broken)
 	for _, d := range broken {
@@ -306,8 +307,8 @@ func (s *Store) Claimed(ctx context.Context, process string, uids []string) ([]*
 	return ts, err
 }
 
-func (s *Store) read(ctx context.Context, uids []string) ([]*lifecycle.Transaction, []damaged, error) {
-	var out []*lifecycle.Transaction
+func (s *Store) read(ctx context.Context, uids []string) ([]*tx.Transaction, []damaged, error) {
+	var out []*tx.Transaction
 	var broken []damaged
 	for len(uids) > 0 {
 		ts, wrong, n, err := s.readSome(ctx, uids)
@@ -322,7 +323,7 @@ func (s *Store) read(ctx context.Context, uids []string) ([]*lifecycle.Transacti
 // readSome reads the first n of uids, as many as one answer holds.
 func (s *Store) readSome(
 	ctx context.Context, uids []string,
-) (ts []*lifecycle.Transaction, _ []damaged, n int, err error) {
+) (ts []*tx.Transaction, _ []damaged, n int, err error) {
 	args := make([]any, min(len(uids), MaxBatch))
 	for i := range args {
 		args[i] = uids[i]

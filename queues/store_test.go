@@ -17,7 +17,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 func TestStore(t *testing.T) {
@@ -177,19 +177,19 @@ func testBindOldestHead(f *fixture) {
 	f.post("c", "c1")
 	f.post("a", "a2")
 	got := f.bound("a1 S1", "b1 S2")
-	if b := got[0]; b.URL != "http://S1" || b.HasNext || b.Transaction.State() != lifecycle.Dispatching ||
+	if b := got[0]; b.URL != "http://S1" || b.HasNext || b.Transaction.State() != tx.Dispatching ||
 		!strings.HasPrefix(b.Transaction.Claim, me+":") || b.Transaction.Claim == got[1].Transaction.Claim {
 		f.Errorf("bound %+v and %+v", got[0], got[1])
 	}
-	f.to("b1", lifecycle.PhaseDone, nextNonce(7))
+	f.to("b1", tx.PhaseDone, nextNonce(7))
 	if b := f.bound("c1 S2")[0]; !b.HasNext || b.Next != 7 {
 		f.Errorf("the sender's next nonce: %+v", b)
 	}
 	f.post("b", "b2")
-	f.to("a1", lifecycle.PhaseDone)
-	f.bound("b2 S1")                // it waits since before a1 ended
-	f.to("c1", lifecycle.PhaseDone) // S2 is released first, so it has rested longest
-	f.to("b2", lifecycle.PhaseDone)
+	f.to("a1", tx.PhaseDone)
+	f.bound("b2 S1")         // it waits since before a1 ended
+	f.to("c1", tx.PhaseDone) // S2 is released first, so it has rested longest
+	f.to("b2", tx.PhaseDone)
 	f.bound("a2 S2")
 	f.post("c", "c2")
 	f.bound("c2 S1")
@@ -206,7 +206,7 @@ func testOneRound(f *fixture) {
 	for range 10 {
 		uid := f.bind(1)[0].Transaction.UID
 		order = append(order, uid)
-		f.to(uid, lifecycle.PhaseDone)
+		f.to(uid, tx.PhaseDone)
 	}
 	equal(f.T, "order", order,
 		[]string{"l0001", "m0001", "b1", "l0002", "m0002", "l0003", "m0003", "l0004", "l0005", "l0006"})
@@ -232,9 +232,9 @@ func testBindMany(f *fixture) {
 func testNextOfAnotherType(f *fixture) {
 	f.post("q", "a")
 	f.ok(f.store.Enqueue(f.ctx, queues.Item{UID: "b", Queue: "q", Type: batch, Data: json.RawMessage(`{}`)}).Err)
-	f.to("a", lifecycle.PhaseFailed, person)
+	f.to("a", tx.PhaseFailed, person)
 	f.inspect()
-	f.to("a", lifecycle.PhaseWaiting, person)
+	f.to("a", tx.PhaseWaiting, person)
 	f.inspect()
 }
 
@@ -279,7 +279,7 @@ func testBindTypesAndGroups(f *fixture) {
 		}
 		equal(f.T, fmt.Sprint(tc.types, tc.groups), strings.Join(pairs, ","), tc.want)
 	}
-	f.to("b", lifecycle.PhaseDone)
+	f.to("b", tx.PhaseDone)
 	f.bound() // the local sender is free, and not ours
 }
 
@@ -311,15 +311,15 @@ func testEventLog(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.bound("a S")
-	attempt := lifecycle.Attempt{Number: 1, Sender: "S", State: lifecycle.Planned}
-	f.to("a", lifecycle.PhaseSent, made(attempt))
-	f.to("a", lifecycle.PhaseSent)                     // no change of phase, nothing to tell
-	f.to("a", lifecycle.PhaseSent, withCode("BUMPED")) // but this is
-	f.to("a", lifecycle.PhaseWatching)
-	f.to("a", lifecycle.PhaseFailing, withCode("ERR"))
-	f.to("a", lifecycle.PhaseWaiting, rest(time.Millisecond, lifecycle.Rested), withCode("BUSY"))
+	attempt := tx.Attempt{Number: 1, Sender: "S", State: tx.Planned}
+	f.to("a", tx.PhaseSent, made(attempt))
+	f.to("a", tx.PhaseSent)                     // no change of phase, nothing to tell
+	f.to("a", tx.PhaseSent, withCode("BUMPED")) // but this is
+	f.to("a", tx.PhaseWatching)
+	f.to("a", tx.PhaseFailing, withCode("ERR"))
+	f.to("a", tx.PhaseWaiting, rest(time.Millisecond, tx.Rested), withCode("BUSY"))
 	f.eventually("the sender's rest is over", func() bool { f.tick(); return f.sender("S").Available() })
-	f.to("a", lifecycle.PhaseFailed, person, withCode("CANCELLED"))
+	f.to("a", tx.PhaseFailed, person, withCode("CANCELLED"))
 	f.ok(f.store.Remove(f.ctx, "a"))
 	f.ok(f.pool.Remove(f.ctx, "S"))
 	equal(f.T, "events", f.dump().events, []event{
@@ -354,9 +354,9 @@ func testUnawaitedCallback(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 0, long))
+	f.to("a", tx.PhaseDone, tell(tx.OnSuccess, 0, long))
 	woken(f.store)
-	_, err := f.store.Called(f.ctx, f.get("a"), lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
+	_, err := f.store.Called(f.ctx, f.get("a"), tx.Told{Callback: tx.OnSuccess}, queues.Never)
 	f.ok(err)
 	if woken(f.store) {
 		f.Error("somebody is woken")
@@ -375,11 +375,11 @@ func testWake(f *fixture) {
 		f.Error("one behind a head does not wake")
 	}
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseWatching)
+	f.to("a", tx.PhaseWatching)
 	if woken(f.store) {
 		f.Error("a change of a bound one does not wake")
 	}
-	f.to("a", lifecycle.PhaseDone)
+	f.to("a", tx.PhaseDone)
 	if !woken(f.store) {
 		f.Error("a free sender wakes")
 	}
@@ -390,10 +390,10 @@ func testWake(f *fixture) {
 	// Whoever does one of these hears of it.
 	f.bound("b S")
 	f.post("q", "c")
-	f.to("b", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
+	f.to("b", tx.PhaseDone, tell(tx.OnSuccess, long, long))
 	for _, does := range []func(){
 		func() {
-			_, err := f.store.Called(f.ctx, f.get("b"), lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
+			_, err := f.store.Called(f.ctx, f.get("b"), tx.Told{Callback: tx.OnSuccess}, queues.Never)
 			f.ok(err)
 		},
 		func() { f.ok(f.store.Pause(f.ctx, "q", "x")); woken(f.store); f.ok(f.store.Resume(f.ctx, "q")) },
@@ -420,7 +420,7 @@ func testWake(f *fixture) {
 	f.ok(err)
 	equal(f.T, "told when something is bound", m.Payload, "mark")
 	f.ok(told.Close())
-	f.to("c", lifecycle.PhaseDone)
+	f.to("c", tx.PhaseDone)
 	f.post("q", "d")
 	listener := f.open(queues.Options{Namespace: f.store.Namespace})
 	passed := make(chan string, 1)
@@ -495,7 +495,7 @@ func testPlanned(f *fixture) {
 			f.ok(f.store.Enqueue(f.ctx, x).Err)
 		}
 	}
-	to := func(uid string, phase lifecycle.Phase, options ...func(*queues.Change)) func() {
+	to := func(uid string, phase tx.Phase, options ...func(*queues.Change)) func() {
 		return func() { f.to(uid, phase, options...) }
 	}
 	const hour = time.Hour
@@ -509,21 +509,21 @@ func testPlanned(f *fixture) {
 	plans("posted for later still", -1, posts("later-still", "later-still", 49, 0))
 	plans("bound", -1, func() { f.bound("a S") })
 	plans("posted for later, behind what runs", -1, posts("behind", "a", 40, 0))
-	plans("which ends, and it is the first", 40, to("a", lifecycle.PhaseFailed))
+	plans("which ends, and it is the first", 40, to("a", tx.PhaseFailed))
 	plans("a pause", 39, func() { f.ok(f.store.PauseUntil(f.ctx, "later", "x", f.now().Add(39*hour))) })
 	plans("a longer pause", -1, func() { f.ok(f.store.PauseUntil(f.ctx, "a", "x", f.now().Add(45*hour))) })
 	f.post("b", "b")
 	f.bound("b S")
-	plans("holds its queue", 30, to("b", lifecycle.PhaseWaiting, held(30)))
+	plans("holds its queue", 30, to("b", tx.PhaseWaiting, held(30)))
 	f.post("c", "c")
 	f.bound("c S")
-	plans("goes on", -1, to("c", lifecycle.PhaseSent))
-	plans("stops its sender", -1, to("c", lifecycle.PhaseWatching, rest(-1, lifecycle.StoppedNonce)))
-	plans("rests its sender", 20, to("c", lifecycle.PhaseWatching, rest(20*hour, lifecycle.Rested)))
-	plans("a callback", 10, to("c", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 10*hour, 12*hour)))
+	plans("goes on", -1, to("c", tx.PhaseSent))
+	plans("stops its sender", -1, to("c", tx.PhaseWatching, rest(-1, tx.StoppedNonce)))
+	plans("rests its sender", 20, to("c", tx.PhaseWatching, rest(20*hour, tx.Rested)))
+	plans("a callback", 10, to("c", tx.PhaseDone, tell(tx.OnSuccess, 10*hour, 12*hour)))
 	called := func(again time.Duration) func() {
 		return func() {
-			_, err := f.store.Called(f.ctx, f.get("c"), lifecycle.Told{Callback: lifecycle.OnSuccess}, again)
+			_, err := f.store.Called(f.ctx, f.get("c"), tx.Told{Callback: tx.OnSuccess}, again)
 			f.ok(err)
 		}
 	}
@@ -551,9 +551,9 @@ func testPlanned(f *fixture) {
 		_, err := f.store.TakeOver(f.ctx, other, me, 9)
 		f.ok(err)
 	})
-	f.to("d", lifecycle.PhaseUnresolved)
+	f.to("d", tx.PhaseUnresolved)
 	own("given to a process", 0, func() {
-		f.to("d", lifecycle.PhaseUnresolved, person, keep, func(c *queues.Change) { c.Process = other })
+		f.to("d", tx.PhaseUnresolved, person, keep, func(c *queues.Change) { c.Process = other })
 	})
 	// What was not answered may have been done.
 	lost, end := context.WithCancel(f.ctx)
@@ -623,7 +623,7 @@ func testErrorsByName(f *fixture) {
 	_, getErr := s.Get(f.ctx, "a")
 	_, bindErr := s.Bind(f.ctx, queues.BindRequest{Process: me})
 	_, tickErr := s.Tick(f.ctx, queues.TickRequest{})
-	_, advanceErr := s.Advance(f.ctx, change(&lifecycle.Transaction{UID: "a"}, lifecycle.PhaseDone))
+	_, advanceErr := s.Advance(f.ctx, change(&tx.Transaction{UID: "a"}, tx.PhaseDone))
 	for what, err := range map[string]error{
 		"enqueue": s.Enqueue(f.ctx, vote1("a", "q", `{}`)).Err, "list": listErr, "get": getErr, "bind": bindErr,
 		"tick": tickErr,
@@ -648,7 +648,7 @@ func testEventsRead(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseFailed, withCode("CANCELLED"))
+	f.to("a", tx.PhaseFailed, withCode("CANCELLED"))
 	for after, want := range map[int64]int{0: 4, 2: 2, 4: 0} {
 		events, err := f.store.Events(f.ctx, after, 10)
 		f.ok(err)
@@ -662,8 +662,8 @@ func testEventsRead(f *fixture) {
 	events[0].At = time.Time{}
 	equal(f.T, "event", events[0], queues.Event{
 		Number: 4, Kind: queues.OfTransaction, ID: "a", Sender: "S",
-		From: lifecycle.PhaseDispatching, To: lifecycle.PhaseFailed,
-		QueueFrom: lifecycle.QueueBlocked, QueueTo: lifecycle.QueueFree, Code: "CANCELLED",
+		From: tx.PhaseDispatching, To: tx.PhaseFailed,
+		QueueFrom: tx.QueueBlocked, QueueTo: tx.QueueFree, Code: "CANCELLED",
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // The waits are short, so that they can run on a real Redis as well, and long
@@ -21,11 +22,11 @@ const (
 
 // testGravestReason: of several reasons the gravest is shown, whichever came first.
 func testGravestReason(f *fixture) {
-	ranked := []lifecycle.SenderReason{lifecycle.OutcomeUnknown, lifecycle.StoppedNonce, lifecycle.WrongNetwork,
-		lifecycle.WrongAccount, lifecycle.LowBalance, lifecycle.Draining, lifecycle.Rested}
+	ranked := []tx.SenderReason{tx.OutcomeUnknown, tx.StoppedNonce, tx.WrongNetwork,
+		tx.WrongAccount, tx.LowBalance, tx.Draining, tx.Rested}
 	for i, graver := range ranked {
 		for _, other := range ranked[i+1:] {
-			for _, order := range [][]lifecycle.SenderReason{{graver, other}, {other, graver}} {
+			for _, order := range [][]tx.SenderReason{{graver, other}, {other, graver}} {
 				sender := fmt.Sprint(order[0], "-", order[1])
 				f.register(sender)
 				for _, why := range order {
@@ -49,7 +50,7 @@ func testStoppedNonce(f *fixture) {
 		uid := fmt.Sprint("t", n)
 		f.post("q", uid)
 		f.bound(uid + " S")
-		f.to(uid, lifecycle.PhaseFailed, nextNonce(7), rest(queues.Never, lifecycle.StoppedNonce))
+		f.to(uid, tx.PhaseFailed, nextNonce(7), rest(queues.Never, tx.StoppedNonce))
 		if s := f.sender("S"); s.Nonce == nil || *s.Nonce != 7 {
 			f.Errorf("stopped: %+v", s)
 		}
@@ -73,13 +74,13 @@ func testDrainTells(f *fixture) {
 		f.ok(err)
 		equal(f.T, "to look at: "+what, k.Due, want)
 	}
-	f.to("a", lifecycle.PhaseWatching, due(long), nextNonce(7))
+	f.to("a", tx.PhaseWatching, due(long), nextNonce(7))
 	look("nothing")
-	f.ok(f.pool.Rest(f.ctx, "S", long, lifecycle.Rested, ""))
+	f.ok(f.pool.Rest(f.ctx, "S", long, tx.Rested, ""))
 	look("a rest")
 	f.ok(f.pool.Drain(f.ctx, "S"))
 	look("a drain", "a")
-	f.ok(f.pool.Rest(f.ctx, "S", -1, lifecycle.LowBalance, ""))
+	f.ok(f.pool.Rest(f.ctx, "S", -1, tx.LowBalance, ""))
 	look("out of use already")
 	f.ok(f.pool.Resume(f.ctx, "S"))
 	look("back in use", "a")
@@ -90,19 +91,19 @@ func testRestOfNobody(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseDone, keep, due(long))
+	f.to("a", tx.PhaseDone, keep, due(long))
 	f.ok(f.pool.Remove(f.ctx, "S"))
-	f.to("a", lifecycle.PhaseWaiting, rest(long, lifecycle.Rested), nextNonce(9),
+	f.to("a", tx.PhaseWaiting, rest(long, tx.Rested), nextNonce(9),
 		func(c *queues.Change) { c.Least = map[string]uint32{"S": 4} },
 		record(reopened))
-	f.to("a", lifecycle.PhaseFailed, person)
+	f.to("a", tx.PhaseFailed, person)
 	f.post("p", "b")
 	f.register("S")
 	f.bound("b S")
-	f.to("b", lifecycle.PhaseUnresolved)
+	f.to("b", tx.PhaseUnresolved)
 	f.ok(f.pool.Remove(f.ctx, "S"))
 	events := len(f.dump().events)
-	f.to("b", lifecycle.PhaseFailed, person)
+	f.to("b", tx.PhaseFailed, person)
 	d := f.dump()
 	if s := d.hashes["s:S"]; s != nil {
 		f.Errorf("it is there again: %v", s)
@@ -115,8 +116,8 @@ func testRestOfNobody(f *fixture) {
 func testRestsAtOnce(f *fixture) {
 	f.register("S")
 	for _, order := range [][]time.Duration{{long, 2 * long}, {2 * long, long}} {
-		f.ok(f.pool.Rest(f.ctx, "S", order[0], lifecycle.Rested, ""))
-		f.ok(f.pool.Rest(f.ctx, "S", order[1], lifecycle.LowBalance, ""))
+		f.ok(f.pool.Rest(f.ctx, "S", order[0], tx.Rested, ""))
+		f.ok(f.pool.Rest(f.ctx, "S", order[1], tx.LowBalance, ""))
 		d := f.dump()
 		if at := d.sets["due"]["s:S"]; at < d.now || at > d.now+float64(long.Milliseconds()) {
 			f.Errorf("the first of %v ends in %v ms", order, at-d.now)
@@ -133,17 +134,17 @@ func testRestsAtOnce(f *fixture) {
 		f.register(sender)
 		f.post("q"+uid, uid)
 		f.bound(uid + " " + sender)
-		f.to(uid, lifecycle.PhaseFailed, func(c *queues.Change) {
-			c.Rest = &lifecycle.Rest{For: d, Why: lifecycle.Rested, By: "fees"}
+		f.to(uid, tx.PhaseFailed, func(c *queues.Change) {
+			c.Rest = &lifecycle.Rest{For: d, Why: tx.Rested, By: "fees"}
 		})
-		f.ok(f.pool.Rest(f.ctx, sender, []time.Duration{long, queues.Never}[i], lifecycle.Rested, ""))
-		if s := f.sender(sender); s.Reason != lifecycle.Rested || !s.Until.IsZero() {
+		f.ok(f.pool.Rest(f.ctx, sender, []time.Duration{long, queues.Never}[i], tx.Rested, ""))
+		if s := f.sender(sender); s.Reason != tx.Rested || !s.Until.IsZero() {
 			f.Errorf("%d: %+v", i, s)
 		}
 	}
 	f.ok(f.pool.Resume(f.ctx, "S"))
-	f.ok(f.pool.Rest(f.ctx, "S", -1, lifecycle.Rested, "by a test"))
-	f.ok(f.pool.Rest(f.ctx, "S", time.Millisecond, lifecycle.Rested, ""))
+	f.ok(f.pool.Rest(f.ctx, "S", -1, tx.Rested, "by a test"))
+	f.ok(f.pool.Rest(f.ctx, "S", time.Millisecond, tx.Rested, ""))
 	if s := f.sender("S"); !s.Until.IsZero() || s.Detail != "by a test" {
 		f.Errorf("it is to be resumed: %+v", s)
 	}
@@ -153,8 +154,8 @@ func testRest(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseWaiting, rest(short, lifecycle.Rested))
-	if s := f.sender("S"); s.Available() || s.Reason != lifecycle.Rested || s.Until.IsZero() || s.Queue != "" {
+	f.to("a", tx.PhaseWaiting, rest(short, tx.Rested))
+	if s := f.sender("S"); s.Available() || s.Reason != tx.Rested || s.Until.IsZero() || s.Queue != "" {
 		f.Errorf("rested: %+v", s)
 	}
 	f.bound()
@@ -171,29 +172,29 @@ func testRest(f *fixture) {
 		f.Errorf("the tick before said %v", next)
 	}
 	f.bound("a S")
-	f.ok(f.pool.Rest(f.ctx, "S", 0, lifecycle.Rested, ""))
+	f.ok(f.pool.Rest(f.ctx, "S", 0, tx.Rested, ""))
 	f.tick()
 	equal(f.T, "a rest of no time", f.sender("S").Reason, "")
 	// A rest by the clock does not end a drain, before or after it.
 	f.ok(f.pool.Drain(f.ctx, "S"))
-	f.to("a", lifecycle.PhaseWaiting, rest(time.Millisecond, lifecycle.Rested))
-	if s := f.sender("S"); s.Reason != lifecycle.Draining || !s.Until.IsZero() {
+	f.to("a", tx.PhaseWaiting, rest(time.Millisecond, tx.Rested))
+	if s := f.sender("S"); s.Reason != tx.Draining || !s.Until.IsZero() {
 		f.Errorf("drained, then rested: %+v", s)
 	}
 	f.ok(f.pool.Resume(f.ctx, "S"))
-	f.ok(f.pool.Rest(f.ctx, "S", time.Millisecond, lifecycle.Rested, ""))
+	f.ok(f.pool.Rest(f.ctx, "S", time.Millisecond, tx.Rested, ""))
 	f.ok(f.pool.Drain(f.ctx, "S"))
 	f.post("p", "b")
 	f.eventually("what is due is done", func() bool { f.tick(); return f.tick().Next == queues.Never })
-	if s := f.sender("S"); s.Reason != lifecycle.Draining {
+	if s := f.sender("S"); s.Reason != tx.Draining {
 		f.Errorf("rested, then drained: %+v", s)
 	}
 	f.bound()
 	f.ok(f.pool.Resume(f.ctx, "S"))
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseUnresolved, rest(queues.Never, lifecycle.OutcomeUnknown))
+	f.to("a", tx.PhaseUnresolved, rest(queues.Never, tx.OutcomeUnknown))
 	f.bound()
-	if s := f.sender("S"); s.Reason != lifecycle.OutcomeUnknown || !s.Until.IsZero() {
+	if s := f.sender("S"); s.Reason != tx.OutcomeUnknown || !s.Until.IsZero() {
 		f.Errorf("rested until resumed: %+v", s)
 	}
 }
@@ -201,19 +202,19 @@ func testRest(f *fixture) {
 // testUnknown: what became of one is known; of another, whose uid begins with the same, it is not.
 func testUnknown(f *fixture) {
 	f.together("a", "ab")
-	ended := record(func(t *lifecycle.Transaction) {
+	ended := record(func(t *tx.Transaction) {
 		for i := range t.Attempts {
-			t.Attempts[i].State, t.Attempts[i].EndedAt = lifecycle.Expired, time.Now()
+			t.Attempts[i].State, t.Attempts[i].EndedAt = tx.Expired, time.Now()
 		}
 	})
-	unknown := rest(queues.Never, lifecycle.OutcomeUnknown)
-	f.ok(f.pool.Rest(f.ctx, "S", -1, lifecycle.LowBalance, "")) // which is another matter
-	f.to("a", lifecycle.PhaseUnresolved, unknown, ended)
-	f.to("ab", lifecycle.PhaseUnresolved, unknown)
-	f.to("a", lifecycle.PhaseFailed, person)
-	equal(f.T, "after one", f.sender("S").Reason, lifecycle.OutcomeUnknown)
-	f.to("ab", lifecycle.PhaseFailed, person)
-	equal(f.T, "after both", f.sender("S").Reason, lifecycle.LowBalance)
+	unknown := rest(queues.Never, tx.OutcomeUnknown)
+	f.ok(f.pool.Rest(f.ctx, "S", -1, tx.LowBalance, "")) // which is another matter
+	f.to("a", tx.PhaseUnresolved, unknown, ended)
+	f.to("ab", tx.PhaseUnresolved, unknown)
+	f.to("a", tx.PhaseFailed, person)
+	equal(f.T, "after one", f.sender("S").Reason, tx.OutcomeUnknown)
+	f.to("ab", tx.PhaseFailed, person)
+	equal(f.T, "after both", f.sender("S").Reason, tx.LowBalance)
 	of := func(code string) event { return event{Kind: "s", ID: "S", Sender: "S", Code: code} }
 	equal(f.T, "events of senders", f.told("s")[2:], []event{ // the first are that it is registered, and stopped
 		of("OUTCOME_UNKNOWN"), of("OUTCOME_UNKNOWN"), of("RESUMED"), of("RESUMED"),
@@ -222,10 +223,10 @@ func testUnknown(f *fixture) {
 	f.register("T")
 	f.post("p", "x")
 	f.bound("x T")
-	sent := lifecycle.Attempt{Number: 1, Sender: "T", State: lifecycle.Sent}
-	f.to("x", lifecycle.PhaseUnresolved, unknown, keep, made(sent))
-	equal(f.T, "while it is unresolved", f.sender("T").Reason, lifecycle.OutcomeUnknown)
-	f.to("x", lifecycle.PhaseWaiting, person)
+	sent := tx.Attempt{Number: 1, Sender: "T", State: tx.Sent}
+	f.to("x", tx.PhaseUnresolved, unknown, keep, made(sent))
+	equal(f.T, "while it is unresolved", f.sender("T").Reason, tx.OutcomeUnknown)
+	f.to("x", tx.PhaseWaiting, person)
 	equal(f.T, "when it waits again", f.sender("T").Reason, "")
 }
 
@@ -233,7 +234,7 @@ func testHold(f *fixture) {
 	f.register("S1", "S2")
 	f.post("q", "a", "b")
 	f.bound("a S1")
-	f.to("a", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, short, long))
+	f.to("a", tx.PhaseDone, tell(tx.OnSuccess, short, long))
 	f.bound() // the sender is free, the queue is not
 	if q := f.queue("q"); q.NextAt.IsZero() {
 		f.Errorf("the queue is waiting for a callback: %+v", q)
@@ -242,7 +243,7 @@ func testHold(f *fixture) {
 	f.bound("c S2")
 	f.eventually("the hold is over", func() bool { f.tick(); return len(f.bind(1)) == 1 })
 	equal(f.T, "running", f.queue("q").Running, "b")
-	equal(f.T, "the callback is still to be told", f.get("a").Callback, lifecycle.OnSuccess)
+	equal(f.T, "the callback is still to be told", f.get("a").Callback, tx.OnSuccess)
 }
 
 // testHoldStays: a queue goes on when what it waits for is over, whatever else of it is removed.
@@ -250,9 +251,9 @@ func testHoldStays(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseFailed)
+	f.to("a", tx.PhaseFailed)
 	f.bound("b S")
-	f.to("b", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, short, long))
+	f.to("b", tx.PhaseDone, tell(tx.OnSuccess, short, long))
 	f.ok(f.store.Remove(f.ctx, "a"))
 	f.bound()
 	f.eventually("the hold is over", func() bool { f.tick(); return len(f.bind(1)) == 1 })
@@ -262,9 +263,9 @@ func testHoldStays(f *fixture) {
 // one.
 func testHoldAnew(f *fixture) {
 	f.together("a", "b")
-	f.to("a", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, time.Millisecond, long))
+	f.to("a", tx.PhaseDone, tell(tx.OnSuccess, time.Millisecond, long))
 	<-time.After(5 * time.Millisecond)
-	f.to("b", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
+	f.to("b", tx.PhaseDone, tell(tx.OnSuccess, long, long))
 	awaited, err := f.store.Callbacks(f.ctx, "q", f.now())
 	f.ok(err)
 	equal(f.T, "waits for", awaited, []string{"b"})
@@ -287,7 +288,7 @@ func testExpiredAgain(f *fixture) {
 	f.register("S")
 	f.bound("a S")
 	f.ok(f.client.ZRem(f.ctx, f.key("due"), "d:a").Err())
-	f.to("a", lifecycle.PhaseWaiting)
+	f.to("a", tx.PhaseWaiting)
 	equal(f.T, "its deadline", f.dump().sets["due"]["d:a"], float64(item.ExpiresAt.UnixMilli()))
 	for range 2 {
 		f.eventually("its deadline comes", func() bool { return slices.Equal(expired(), []string{"a"}) })
@@ -299,18 +300,18 @@ func testHoldAnswered(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b", "c")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseFailed, tell(lifecycle.OnFailure, long, long))
-	tries, err := f.store.Called(f.ctx, f.get("a"), lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
+	f.to("a", tx.PhaseFailed, tell(tx.OnFailure, long, long))
+	tries, err := f.store.Called(f.ctx, f.get("a"), tx.Told{Callback: tx.OnSuccess}, queues.Never)
 	f.ok(err)
 	equal(f.T, "tries", tries, 0)
 	f.bound() // another callback was answered
-	_, err = f.store.Called(f.ctx, f.get("a"), lifecycle.Told{Callback: lifecycle.OnFailure}, queues.Never)
+	_, err = f.store.Called(f.ctx, f.get("a"), tx.Told{Callback: tx.OnFailure}, queues.Never)
 	f.ok(err)
 	f.bound("b S")
-	f.to("b", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 0, long)) // no hold
+	f.to("b", tx.PhaseDone, tell(tx.OnSuccess, 0, long)) // no hold
 	f.bound("c S")
-	none := &lifecycle.Transaction{UID: "none", Queue: "q"}
-	_, err = f.store.Called(f.ctx, none, lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
+	none := &tx.Transaction{UID: "none", Queue: "q"}
+	_, err = f.store.Called(f.ctx, none, tx.Told{Callback: tx.OnSuccess}, queues.Never)
 	f.ok(err)
 }
 
@@ -318,11 +319,11 @@ func testCallbackAgain(f *fixture) {
 	f.register("S")
 	f.post("q", "a")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, 0))
+	f.to("a", tx.PhaseDone, tell(tx.OnSuccess, long, 0))
 	equal(f.T, "to tell", f.tick().Callbacks, []string{"a"})
 	equal(f.T, "leased to the one that was told", f.tick().Callbacks, nil)
 	for want := 1; want <= 3; want++ {
-		tries, err := f.store.Called(f.ctx, f.get("a"), lifecycle.Told{Callback: lifecycle.OnSuccess}, time.Millisecond)
+		tries, err := f.store.Called(f.ctx, f.get("a"), tx.Told{Callback: tx.OnSuccess}, time.Millisecond)
 		f.ok(err)
 		if tries != want || f.get("a").CallbackTries != want {
 			f.Errorf("told %d times, want %d", tries, want)
@@ -330,10 +331,10 @@ func testCallbackAgain(f *fixture) {
 		f.eventually("it is due again", func() bool { return slices.Equal(f.tick().Callbacks, []string{"a"}) })
 	}
 	last := f.get("a").Told
-	if last.Done || last.Tries != 3 || last.At.IsZero() || last.Callback != lifecycle.OnSuccess {
+	if last.Done || last.Tries != 3 || last.At.IsZero() || last.Callback != tx.OnSuccess {
 		f.Errorf("told in vain: %+v", last)
 	}
-	said := lifecycle.Told{Callback: lifecycle.OnSuccess, Answer: json.RawMessage(`{"n":1E400}`), Error: "why"}
+	said := tx.Told{Callback: tx.OnSuccess, Answer: json.RawMessage(`{"n":1E400}`), Error: "why"}
 	_, err := f.store.Called(f.ctx, f.get("a"), said, queues.Never)
 	f.ok(err)
 	got := f.get("a").Told
@@ -346,7 +347,7 @@ func testCallbackAgain(f *fixture) {
 		f.Errorf("answered, and yet %+v", k)
 	}
 	for _, retries := range []int{3, 0} { // what is stored behind it changes, to nothing at last
-		f.to("a", lifecycle.PhaseDone, record(func(t *lifecycle.Transaction) { t.Retries = retries }))
+		f.to("a", tx.PhaseDone, record(func(t *tx.Transaction) { t.Retries = retries }))
 		equal(f.T, "what it said, still", f.get("a").Told, said)
 		equal(f.T, "retries", f.get("a").Retries, retries)
 	}
@@ -360,8 +361,8 @@ func testDue(f *fixture) {
 	if k := f.tick(); len(k.Due) != 0 || k.Next > time.Minute || k.Next < 50*time.Second {
 		f.Errorf("a claim that is not taken up is due after its grace: %+v", k)
 	}
-	f.to("a", lifecycle.PhaseDelayed, due(short))
-	f.to("b", lifecycle.PhaseWatching, due(queues.Never))
+	f.to("a", tx.PhaseDelayed, due(short))
+	f.to("b", tx.PhaseWatching, due(queues.Never))
 	if k := f.tick(); len(k.Due) != 0 || k.Next > short {
 		f.Errorf("delayed: %+v", k)
 	}
@@ -376,7 +377,7 @@ func testDue(f *fixture) {
 	}
 	f.ok(f.store.Postpone(f.ctx, me, "b", 0)) // not due: what is planned stays
 	equal(f.T, "due", f.tick().Due, []string{})
-	f.to("b", lifecycle.PhaseWatching, due(0), withCode("SOON"))
+	f.to("b", tx.PhaseWatching, due(0), withCode("SOON"))
 	equal(f.T, "due", f.tick().Due, []string{"b"})
 	f.ok(f.store.Postpone(f.ctx, me, "b", queues.Never))
 	if k := f.tick(); len(k.Due) != 0 || k.Next < 59*time.Minute {
@@ -388,10 +389,10 @@ func testRetention(f *fixture) {
 	f.register("S")
 	f.post("q", "a", "b")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseDone, removed(time.Millisecond))
-	f.to("a", lifecycle.PhaseWaiting) // reopened before: it stays
+	f.to("a", tx.PhaseDone, removed(time.Millisecond))
+	f.to("a", tx.PhaseWaiting) // reopened before: it stays
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseDone, final, removed(short))
+	f.to("a", tx.PhaseDone, final, removed(short))
 	f.bound("b S")
 	f.eventually("it is removed", func() bool {
 		f.tick()
@@ -399,7 +400,7 @@ func testRetention(f *fixture) {
 		return errors.Is(err, queues.ErrNotFound)
 	})
 	equal(f.T, "the queue stays", f.queue("q").Running, "b")
-	f.to("b", lifecycle.PhaseDone, final, removed(0))
+	f.to("b", tx.PhaseDone, final, removed(0))
 	f.tick()
 	if _, err := f.store.Queue(f.ctx, "q"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("the queue outlived its last transaction: %v", err)
@@ -407,10 +408,10 @@ func testRetention(f *fixture) {
 	equal(f.T, "tombstone", f.dump().strings["gone:a"], vote+" q")
 	// Its key is known for as long as is wanted, and as the log has events of it.
 	f.post("q", "c")
-	f.to("c", lifecycle.PhaseFailed, person)
+	f.to("c", tx.PhaseFailed, person)
 	f.ok(f.open(queues.Options{Namespace: f.store.Namespace, Retention: 48 * time.Hour}).Remove(f.ctx, "c"))
 	f.post("q", "d")
-	f.to("d", lifecycle.PhaseFailed, person)
+	f.to("d", tx.PhaseFailed, person)
 	f.ok(f.store.Remove(f.ctx, "d"))
 	for uid, want := range map[string]time.Duration{"a": 24 * time.Hour, "c": 48 * time.Hour, "d": 24 * time.Hour} {
 		if left := f.client.PTTL(f.ctx, f.key("gone:"+uid)).Val(); left > want || left < want-10*time.Minute {
@@ -426,29 +427,29 @@ func testLeftAlone(f *fixture) {
 	f.post("q", "a", "b")
 	f.post("p", "c")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseWaiting, hold(short))
+	f.to("a", tx.PhaseWaiting, hold(short))
 	f.bound("c S") // not a, whose queue holds
-	f.to("c", lifecycle.PhaseDone)
+	f.to("c", tx.PhaseDone)
 	f.bound()
 	f.post("q", "d") // which changes nothing about it
 	f.bound()
 	f.eventually("the queue goes on", func() bool { f.tick(); return len(f.bind(1)) == 1 })
 	equal(f.T, "its first one runs", f.queue("q").Running, "a")
 	// It waits for no callback meanwhile, and a later one counts.
-	f.to("a", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
+	f.to("a", tx.PhaseDone, tell(tx.OnSuccess, long, long))
 	f.bound()
 	a := f.get("a")
-	_, err := f.store.Called(f.ctx, a, lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
+	_, err := f.store.Called(f.ctx, a, tx.Told{Callback: tx.OnSuccess}, queues.Never)
 	f.ok(err)
 	f.bound("b S")
-	f.to("b", lifecycle.PhaseWaiting, hold(long))
+	f.to("b", tx.PhaseWaiting, hold(long))
 	if v := f.queue("q"); v.NextAt.IsZero() {
 		f.Errorf("held: %+v", v)
 	}
 	f.bound()
-	f.to("b", lifecycle.PhaseFailed, person)
+	f.to("b", tx.PhaseFailed, person)
 	f.bound("d S") // the one that it was held for is gone
-	f.to("d", lifecycle.PhaseWaiting, hold(long))
+	f.to("d", tx.PhaseWaiting, hold(long))
 	f.bound()
 	f.ok(f.store.Resume(f.ctx, "q"))
 	f.bound("d S") // a person has said so
@@ -483,23 +484,23 @@ func testToldAndLeftAlone(f *fixture) {
 		a, b := queue+".a", queue+".b"
 		f.post(queue, a, b)
 		f.bind(1)
-		sent := lifecycle.Attempt{Number: 1, Sender: f.get(a).Sender, State: lifecycle.Sent}
-		f.to(a, lifecycle.PhaseWatching, made(sent))
+		sent := tx.Attempt{Number: 1, Sender: f.get(a).Sender, State: tx.Sent}
+		f.to(a, tx.PhaseWatching, made(sent))
 		if join(queue, a) == nil {
 			f.Fatal("nothing joins")
 		}
 		if queue == "told-first" {
-			f.to(a, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, 2*long, long))
-			f.to(b, lifecycle.PhaseWaiting, hold)
+			f.to(a, tx.PhaseDone, tell(tx.OnSuccess, 2*long, long))
+			f.to(b, tx.PhaseWaiting, hold)
 		} else {
-			f.to(b, lifecycle.PhaseWaiting, hold)
+			f.to(b, tx.PhaseWaiting, hold)
 			if join(queue, a) != nil {
 				f.Error("it joins, and is to be left alone")
 			}
-			f.to(a, lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
+			f.to(a, tx.PhaseDone, tell(tx.OnSuccess, long, long))
 		}
 		waits(queue, a)
-		_, err := f.store.Called(f.ctx, f.get(a), lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
+		_, err := f.store.Called(f.ctx, f.get(a), tx.Told{Callback: tx.OnSuccess}, queues.Never)
 		f.ok(err)
 		waits(queue)
 		d := f.dump()
@@ -510,16 +511,16 @@ func testToldAndLeftAlone(f *fixture) {
 	// Where a person says that it goes on, it waits for the callback alone.
 	f.post("resumed", "c", "d")
 	f.bind(1)
-	sent := lifecycle.Attempt{Number: 1, Sender: f.get("c").Sender, State: lifecycle.Sent}
-	f.to("c", lifecycle.PhaseWatching, made(sent))
+	sent := tx.Attempt{Number: 1, Sender: f.get("c").Sender, State: tx.Sent}
+	f.to("c", tx.PhaseWatching, made(sent))
 	if join("resumed", "c") == nil {
 		f.Fatal("nothing joins")
 	}
-	f.to("d", lifecycle.PhaseWaiting, hold)
-	f.to("c", lifecycle.PhaseDone, tell(lifecycle.OnSuccess, long, long))
+	f.to("d", tx.PhaseWaiting, hold)
+	f.to("c", tx.PhaseDone, tell(tx.OnSuccess, long, long))
 	f.ok(f.store.Resume(f.ctx, "resumed"))
 	f.bound()
-	_, err := f.store.Called(f.ctx, f.get("c"), lifecycle.Told{Callback: lifecycle.OnSuccess}, queues.Never)
+	_, err := f.store.Called(f.ctx, f.get("c"), tx.Told{Callback: tx.OnSuccess}, queues.Never)
 	f.ok(err)
 	f.bind(1)
 	equal(f.T, "what runs", f.queue("resumed").Running, "d")
@@ -531,7 +532,7 @@ func testRemovedAndExpired(f *fixture) {
 	item := vote1("a", "q", `{"n":1}`)
 	item.ExpiresAt = f.now().Add(short)
 	f.ok(f.store.Enqueue(f.ctx, item).Err)
-	f.to("a", lifecycle.PhaseFailed, person, removed(time.Millisecond), tell(lifecycle.OnFailure, short, short))
+	f.to("a", tx.PhaseFailed, person, removed(time.Millisecond), tell(tx.OnFailure, short, short))
 	<-time.After(2 * short)
 	k := f.tick()
 	equal(f.T, "expired", k.Expired, []string{})
@@ -541,7 +542,7 @@ func testRemovedAndExpired(f *fixture) {
 	_, err = f.store.Queue(f.ctx, "q")
 	equal(f.T, "and its queue", errors.Is(err, queues.ErrNotFound), true)
 	f.post("p", "b")
-	f.to("b", lifecycle.PhaseFailed, person, tell(lifecycle.OnFailure, long, long))
+	f.to("b", tx.PhaseFailed, person, tell(tx.OnFailure, long, long))
 	f.ok(f.store.Remove(f.ctx, "b"))
 	equal(f.T, "due", f.dump().sets["due"], nil)
 }
@@ -552,8 +553,8 @@ func testSoonest(f *fixture) {
 	f.post("q", "a")
 	f.bound("a S1")
 	for own, others := range map[time.Duration]time.Duration{0: long, long: 2 * long, 3 * long: long} {
-		f.to("a", lifecycle.PhaseDelayed, due(own))
-		f.ok(f.pool.Rest(f.ctx, "S2", others, lifecycle.Rested, ""))
+		f.to("a", tx.PhaseDelayed, due(own))
+		f.ok(f.pool.Rest(f.ctx, "S2", others, tx.Rested, ""))
 		if next := f.tick().Next; next > min(own, long) || next < min(own, long)/2 {
 			f.Errorf("one is due in %v, the other in %v: the next tick is in %v", own, others, next)
 		}
@@ -573,13 +574,13 @@ func testRemovedByNoClock(f *fixture) {
 	}
 	stays("waiting")
 	f.bound("a S")
-	for _, phase := range []lifecycle.Phase{lifecycle.PhaseDispatching, lifecycle.PhaseSent, lifecycle.PhaseWatching,
-		lifecycle.PhaseFailing, lifecycle.PhaseDelayed} {
+	for _, phase := range []tx.Phase{tx.PhaseDispatching, tx.PhaseSent, tx.PhaseWatching,
+		tx.PhaseFailing, tx.PhaseDelayed} {
 		f.to("a", phase)
 		stays(string(phase))
 	}
 	// And what has ended is by nothing but the end of its time.
-	f.to("a", lifecycle.PhaseDone, final)
+	f.to("a", tx.PhaseDone, final)
 	f.ok(f.client.ZAdd(f.ctx, f.key("due"), z(1, "c:a"), z(1, "d:a"), z(1, "s:a"), z(1, "q:a"), z(1, "p:a")).Err())
 	f.tick()
 	equal(f.T, "done", f.get("a").UID, "a")
@@ -603,11 +604,11 @@ func testRestAbove(f *fixture) {
 		f.register(sender)
 		f.post("q-"+name, name)
 		f.bound(name + " " + sender)
-		f.to(name, lifecycle.PhaseDispatching, c.next)
-		f.to(name, lifecycle.PhaseFailed, func(change *queues.Change) {
-			change.Rest = &lifecycle.Rest{For: queues.Never, Why: lifecycle.StoppedNonce, Above: &c.spent}
+		f.to(name, tx.PhaseDispatching, c.next)
+		f.to(name, tx.PhaseFailed, func(change *queues.Change) {
+			change.Rest = &lifecycle.Rest{For: queues.Never, Why: tx.StoppedNonce, Above: &c.spent}
 		})
-		equal(f.T, name, f.sender(sender).Reason == lifecycle.StoppedNonce, c.rests)
+		equal(f.T, name, f.sender(sender).Reason == tx.StoppedNonce, c.rests)
 		f.ok(f.pool.Drain(f.ctx, sender))
 	}
 }
@@ -617,7 +618,7 @@ func testLeast(f *fixture) {
 	f.register("S", "T")
 	f.post("q", "a")
 	f.bound("a S")
-	f.to("a", lifecycle.PhaseWatching, func(c *queues.Change) {
+	f.to("a", tx.PhaseWatching, func(c *queues.Change) {
 		c.Least = map[string]uint32{"S": 3, "T": 5, "U": 7}
 	})
 	equal(f.T, "of the sender", *f.sender("S").Nonce, 3)
@@ -639,15 +640,15 @@ func testRemoveGuards(f *fixture) {
 	refused("waiting")
 	f.bound("a S")
 	refused("dispatching")
-	f.to("a", lifecycle.PhaseDone, keep)
+	f.to("a", tx.PhaseDone, keep)
 	refused("done, its block may still go")
-	attempt := lifecycle.Attempt{Number: 1, Sender: "S", State: lifecycle.Planned, StartedAt: time.UnixMilli(1)}
-	f.to("a", lifecycle.PhaseDone, made(attempt))
-	f.to("a", lifecycle.PhaseFailed, last(func(a *lifecycle.Attempt) { a.State = lifecycle.Signed }),
+	attempt := tx.Attempt{Number: 1, Sender: "S", State: tx.Planned, StartedAt: time.UnixMilli(1)}
+	f.to("a", tx.PhaseDone, made(attempt))
+	f.to("a", tx.PhaseFailed, last(func(a *tx.Attempt) { a.State = tx.Signed }),
 		signed(1, []byte("x")))
 	refused("failed, an attempt is open")
-	f.to("a", lifecycle.PhaseFailed, last(func(a *lifecycle.Attempt) {
-		a.State, a.EndedAt = lifecycle.Expired, time.UnixMilli(5)
+	f.to("a", tx.PhaseFailed, last(func(a *tx.Attempt) {
+		a.State, a.EndedAt = tx.Expired, time.UnixMilli(5)
 	}))
 	f.ok(f.store.Remove(f.ctx, "a"))
 	if err := f.store.Remove(f.ctx, "a"); !errors.Is(err, queues.ErrNotFound) {
@@ -664,19 +665,19 @@ func testNothingLeft(f *fixture) {
 		item.ExpiresAt = f.now().Add(2 * long)
 		f.ok(f.store.Enqueue(f.ctx, item).Err)
 	}
-	f.to("t2", lifecycle.PhaseFailed, person) // in the line
+	f.to("t2", tx.PhaseFailed, person) // in the line
 	f.ok(f.store.Pause(f.ctx, "q1", "x"))
 	f.ok(f.store.Resume(f.ctx, "q1"))
 	for range 5 {
 		for _, b := range f.bind(9) {
 			uid := b.Transaction.UID
-			f.to(uid, lifecycle.PhaseSent, signed(1, []byte("x")),
-				made(lifecycle.Attempt{Number: 1, State: lifecycle.Planned, Sender: b.Sender}))
-			f.to(uid, lifecycle.PhaseWaiting)
+			f.to(uid, tx.PhaseSent, signed(1, []byte("x")),
+				made(tx.Attempt{Number: 1, State: tx.Planned, Sender: b.Sender}))
+			f.to(uid, tx.PhaseWaiting)
 		}
 		for _, b := range f.bind(9) {
-			f.to(b.Transaction.UID, lifecycle.PhaseDone, keep, due(long), tell(lifecycle.OnSuccess, 0, 0))
-			f.to(b.Transaction.UID, lifecycle.PhaseDone, final, removed(long))
+			f.to(b.Transaction.UID, tx.PhaseDone, keep, due(long), tell(tx.OnSuccess, 0, 0))
+			f.to(b.Transaction.UID, tx.PhaseDone, final, removed(long))
 		}
 		f.tick()
 	}

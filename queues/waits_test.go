@@ -12,7 +12,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A stuck hook has replicas be waited for until it is closed.
@@ -48,7 +48,7 @@ func TestFewWait(t *testing.T) {
 		store := f.open(queues.Options{Namespace: "seq", Replicas: 1})
 		advance := func(ctx context.Context) error {
 			_, err := store.Advance(ctx,
-				change(bound, lifecycle.PhaseDispatching, func(c *queues.Change) { c.Confirm = true }))
+				change(bound, tx.PhaseDispatching, func(c *queues.Change) { c.Confirm = true }))
 			return err
 		}
 		var all sync.WaitGroup

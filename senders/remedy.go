@@ -1,6 +1,8 @@
 package senders
 
-import "mina-sequencer/sequencer/lifecycle"
+import (
+	"mina-sequencer/sequencer/tx"
+)
 
 // A remedy is what ends that a sender is out of use.
 type remedy struct {
@@ -8,22 +10,22 @@ type remedy struct {
 	resume bool   // it is ended by its resume
 }
 
-var remedies = map[lifecycle.SenderReason]remedy{
-	lifecycle.OutcomeUnknown: {"nobody knows what became of a transaction that its worker may have sent",
+var remedies = map[tx.SenderReason]remedy{
+	tx.OutcomeUnknown: {"nobody knows what became of a transaction that its worker may have sent",
 		"look for that transaction, and say what became of it by 'sequencer txn resolve'", false},
-	lifecycle.StoppedNonce: {"somebody else used its account", "see what has, for it must not go on, and resume the sender", true},
-	lifecycle.WrongNetwork: {"its worker signs for another network", "put the worker right, and resume the sender or wait until it is asked again", true},
-	lifecycle.WrongAccount: {"its worker signs for another account", "put the worker right, and resume the sender or wait until it is asked again", true},
-	lifecycle.LowBalance:   {"it has too little to pay its fees", "send MINA to its account: it goes on by itself", false},
-	lifecycle.Draining:     {"it was taken out of use", "resume it when it is to go on", true},
-	lifecycle.Idled:        {"no process that runs could bind it", "see to what keeps them from it: it goes on by itself", false},
-	lifecycle.Rested:       {"it rests", "see to its worker, if that is away; it goes on by itself, or at once if it is resumed", true},
+	tx.StoppedNonce: {"somebody else used its account", "see what has, for it must not go on, and resume the sender", true},
+	tx.WrongNetwork: {"its worker signs for another network", "put the worker right, and resume the sender or wait until it is asked again", true},
+	tx.WrongAccount: {"its worker signs for another account", "put the worker right, and resume the sender or wait until it is asked again", true},
+	tx.LowBalance:   {"it has too little to pay its fees", "send MINA to its account: it goes on by itself", false},
+	tx.Draining:     {"it was taken out of use", "resume it when it is to go on", true},
+	tx.Idled:        {"no process that runs could bind it", "see to what keeps them from it: it goes on by itself", false},
+	tx.Rested:       {"it rests", "see to its worker, if that is away; it goes on by itself, or at once if it is resumed", true},
 }
 
 // Held reports whether a person has to see to it that s is given work again: what it is out of use for
 // does not end by itself, or comes again until somebody has mended it.
 func (s *Sender) Held() bool {
-	return s.Reason != "" && s.Reason != lifecycle.Rested && s.Reason != lifecycle.Idled
+	return s.Reason != "" && s.Reason != tx.Rested && s.Reason != tx.Idled
 }
 
 // Why says in words why s is out of use and since when, "" if it is not.

@@ -23,6 +23,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Shared is the group of senders whose worker any process can reach.
@@ -75,15 +76,15 @@ type Sender struct {
 	WorkerURL string // or Local
 	Source    Source
 	Queue     string // bound to, "" if free
-	Phase     lifecycle.Phase
-	Retries   int                    // of the transaction it carries
-	Claim     lifecycle.Claim        // of the process that drives that; zero if it carries none
-	Nonce     *uint32                // that its next attempt takes; nil before its first
-	Balance   *uint64                // nanomina, as last read; nil if never
-	Reason    lifecycle.SenderReason // why it is not available, "" if it is
-	Detail    string                 // the same in words, where there are any
-	Since     time.Time              // when it went out of use for Reason; zero if that is not stored
-	Proves    bool                   // its worker has shown that it makes proofs
+	Phase     tx.Phase
+	Retries   int             // of the transaction it carries
+	Claim     tx.Claim        // of the process that drives that; zero if it carries none
+	Nonce     *uint32         // that its next attempt takes; nil before its first
+	Balance   *uint64         // nanomina, as last read; nil if never
+	Reason    tx.SenderReason // why it is not available, "" if it is
+	Detail    string          // the same in words, where there are any
+	Since     time.Time       // when it went out of use for Reason; zero if that is not stored
+	Proves    bool            // its worker has shown that it makes proofs
 	// Unresolved is how many that it carried ended UNRESOLVED in a row.
 	Unresolved int
 	Until      time.Time
@@ -93,10 +94,10 @@ type Sender struct {
 func (s *Sender) Available() bool { return s.Reason == "" }
 
 // Idle tells whether it is free and no process could bind it now: Detail says why.
-func (s *Sender) Idle() bool { return s.Reason == lifecycle.Idled }
+func (s *Sender) Idle() bool { return s.Reason == tx.Idled }
 
 // State is the state of the queue that s is bound to, FREE if none.
-func (s *Sender) State() lifecycle.QueueState { return s.Phase.Queue() }
+func (s *Sender) State() tx.QueueState { return s.Phase.Queue() }
 
 var (
 	// ErrExists: the account is registered, with another worker.
@@ -206,7 +207,7 @@ func (p *Pool) Configure(ctx context.Context, workers map[string]string) error {
 				continue
 			}
 			if _, named := workers[s.AccountID]; s.Source == ByConfiguration && !named {
-				if err := p.run(ctx, "rest", s.AccountID, -1, string(lifecycle.Draining), "config"); err != nil {
+				if err := p.run(ctx, "rest", s.AccountID, -1, string(tx.Draining), "config"); err != nil {
 					return err
 				}
 			}
@@ -228,13 +229,13 @@ func (p *Pool) Remove(ctx context.Context, account string) error {
 // Drain takes a sender out of use; what it carries it finishes, retries
 // included. Errors: ErrNotFound, queues.ErrUnavailable.
 func (p *Pool) Drain(ctx context.Context, account string) error {
-	return p.run(ctx, "rest", account, -1, string(lifecycle.Draining))
+	return p.run(ctx, "rest", account, -1, string(tx.Draining))
 }
 
 // Rest takes a sender out of use for a reason, until d has passed or, if d is
 // negative, until Resume; detail is the reason in words, or "".
 // Errors: ErrNotFound, queues.ErrUnavailable.
-func (p *Pool) Rest(ctx context.Context, account string, d time.Duration, why lifecycle.SenderReason,
+func (p *Pool) Rest(ctx context.Context, account string, d time.Duration, why tx.SenderReason,
 	detail string) error {
 	ms := d.Milliseconds()
 	if d < 0 {
@@ -247,7 +248,7 @@ func (p *Pool) Rest(ctx context.Context, account string, d time.Duration, why li
 // and says so in words: until Resume, or until a transaction that has it is put back.
 // Errors: ErrNotFound, queues.ErrUnavailable.
 func (p *Pool) Stop(ctx context.Context, account string, nonce uint32, detail string) error {
-	return p.run(ctx, "rest", account, -1, string(lifecycle.StoppedNonce), nonce, detail)
+	return p.run(ctx, "rest", account, -1, string(tx.StoppedNonce), nonce, detail)
 }
 
 // Resume takes a sender back into use, whatever it was taken out for. Only what
@@ -327,7 +328,7 @@ func (p *Pool) List(ctx context.Context, limit int, cursor string) ([]*Sender, s
 
 // ListIn is List of those in a state, "" for all. It looks at no more than 10,000 senders, so a page may
 // be short and still have a next one. Error: queues.ErrUnavailable.
-func (p *Pool) ListIn(ctx context.Context, state lifecycle.QueueState, limit int,
+func (p *Pool) ListIn(ctx context.Context, state tx.QueueState, limit int,
 	cursor string) ([]*Sender, string, error) {
 	if state == "" {
 		return p.List(ctx, limit, cursor)
@@ -390,11 +391,11 @@ func (p *Pool) readQueues(ctx context.Context, ss []*Sender) error {
 	if err != nil {
 		return err
 	}
-	var carried []*lifecycle.Transaction // as far as it matters
+	var carried []*tx.Transaction // as far as it matters
 	for _, q := range qs {
 		if s := bound[q.Name]; s.AccountID == q.Sender {
 			s.Phase, s.Retries = q.Phase, q.Retries
-			carried = append(carried, &lifecycle.Transaction{Queue: q.Name, Claim: q.Claim})
+			carried = append(carried, &tx.Transaction{Queue: q.Name, Claim: q.Claim})
 		}
 	}
 	if err := p.store.FindClaims(ctx, carried...); err != nil {
@@ -425,7 +426,7 @@ func (p *Pool) read(ctx context.Context, accounts []string) ([]*Sender, error) {
 		}
 		s := &Sender{
 			AccountID: a, WorkerURL: m["url"], Source: Source(m["source"]), Queue: m["queue"],
-			Phase: lifecycle.PhaseWaiting, Reason: lifecycle.SenderReason(m["reason"]), Detail: m["detail"],
+			Phase: tx.PhaseWaiting, Reason: tx.SenderReason(m["reason"]), Detail: m["detail"],
 			Proves: m["proves"] != "",
 		}
 		s.Unresolved, _ = strconv.Atoi(m["streak"])
@@ -443,7 +444,7 @@ func (p *Pool) read(ctx context.Context, accounts []string) ([]*Sender, error) {
 		}
 		if s.WorkerURL == Local && s.Reason == "" && p.host.Down != nil {
 			if until, down := p.host.Down(a); down {
-				s.Reason, s.Until = lifecycle.Rested, until
+				s.Reason, s.Until = tx.Rested, until
 			}
 		}
 		out = append(out, s)
@@ -469,7 +470,7 @@ func (p *Pool) idle(ctx context.Context, ss []*Sender) error {
 			continue
 		}
 		if why := lifecycle.Idle(living, s.AccountID, s.WorkerURL == Local); why != "" {
-			s.Reason, s.Detail = lifecycle.Idled, why
+			s.Reason, s.Detail = tx.Idled, why
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 type fixture struct {
@@ -79,7 +80,7 @@ func (f *fixture) refused(what string, err, want error) {
 }
 
 // to takes t to a phase; options alter the record in After or what goes with it.
-func (f *fixture) to(t *lifecycle.Transaction, to lifecycle.Phase, options ...func(*queues.Change)) {
+func (f *fixture) to(t *tx.Transaction, to tx.Phase, options ...func(*queues.Change)) {
 	f.Helper()
 	c := &queues.Change{Before: t, After: t.Clone(), Now: time.Now()}
 	c.After.Phase, c.Remove = to, queues.Never
@@ -93,18 +94,18 @@ func (f *fixture) to(t *lifecycle.Transaction, to lifecycle.Phase, options ...fu
 
 // unknown is an attempt of which nobody knows what became.
 func unknown(c *queues.Change) {
-	c.After.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Legacy: true, State: lifecycle.Unknown,
+	c.After.Attempts = []tx.Attempt{{Number: 1, Sender: "S", Legacy: true, State: tx.Unknown,
 		StartedAt: time.UnixMilli(1)}}
 }
 
 // known settles that attempt.
 func known(c *queues.Change) {
-	c.After.Attempts[0].State, c.After.Attempts[0].EndedAt = lifecycle.Replaced, time.UnixMilli(2)
+	c.After.Attempts[0].State, c.After.Attempts[0].EndedAt = tx.Replaced, time.UnixMilli(2)
 }
 
 func keep(c *queues.Change) { c.Keep = true }
 
-func rest(d time.Duration, why lifecycle.SenderReason) func(*queues.Change) {
+func rest(d time.Duration, why tx.SenderReason) func(*queues.Change) {
 	return func(c *queues.Change) { c.Rest = &lifecycle.Rest{For: d, Why: why} }
 }
 
@@ -116,18 +117,18 @@ func (f *fixture) get(account string) *senders.Sender {
 }
 
 // reasons are why senders are not available, by account.
-func (f *fixture) reasons() map[string]lifecycle.SenderReason {
+func (f *fixture) reasons() map[string]tx.SenderReason {
 	f.Helper()
 	all, _, err := f.pool.List(f.Context(), 100, "")
 	f.ok(err)
-	m := map[string]lifecycle.SenderReason{}
+	m := map[string]tx.SenderReason{}
 	for _, s := range all {
 		m[s.AccountID] = s.Reason
 	}
 	return m
 }
 
-func (f *fixture) want(what string, want map[string]lifecycle.SenderReason) {
+func (f *fixture) want(what string, want map[string]tx.SenderReason) {
 	f.Helper()
 	if got := f.reasons(); !maps.Equal(got, want) {
 		f.Fatalf("%s (-want +got):\n%s", what, cmp.Diff(want, got))
@@ -166,7 +167,7 @@ func testRegister(f *fixture) {
 		f.Error("the same once more wakes")
 	}
 	f.refused("another worker", f.pool.Register(f.Context(), "S", "http://two"), senders.ErrExists)
-	want := &senders.Sender{AccountID: "S", WorkerURL: "http://one", Source: senders.ByAPI, Phase: lifecycle.PhaseWaiting}
+	want := &senders.Sender{AccountID: "S", WorkerURL: "http://one", Source: senders.ByAPI, Phase: tx.PhaseWaiting}
 	if d := cmp.Diff(want, f.get("S")); d != "" {
 		f.Error(d)
 	}
@@ -181,16 +182,16 @@ func testRegister(f *fixture) {
 func testConfigure(f *fixture) {
 	f.ok(f.pool.Register(f.Context(), "api", "http://api"))
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a", "B": "http://b"}))
-	f.want("configured", map[string]lifecycle.SenderReason{"A": "", "B": "", "api": ""})
-	f.ok(f.pool.Rest(f.Context(), "B", time.Hour, lifecycle.Rested, ""))
+	f.want("configured", map[string]tx.SenderReason{"A": "", "B": "", "api": ""})
+	f.ok(f.pool.Rest(f.Context(), "B", time.Hour, tx.Rested, ""))
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a2"}))
-	f.want("one is no longer named", map[string]lifecycle.SenderReason{"A": "", "B": lifecycle.Draining, "api": ""})
+	f.want("one is no longer named", map[string]tx.SenderReason{"A": "", "B": tx.Draining, "api": ""})
 	if s := f.get("A"); s.WorkerURL != "http://a2" || s.Source != senders.ByConfiguration {
 		f.Errorf("the worker moved: %+v", s)
 	}
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a2"})) // again: still drained by it
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a2", "B": "http://b"}))
-	f.want("named again, and still at rest", map[string]lifecycle.SenderReason{"A": "", "B": lifecycle.Rested, "api": ""})
+	f.want("named again, and still at rest", map[string]tx.SenderReason{"A": "", "B": tx.Rested, "api": ""})
 	f.ok(f.pool.Resume(f.Context(), "B"))
 	f.post("t1", "q1")
 	f.post("t2", "q2")
@@ -207,14 +208,14 @@ func testPersonsWord(f *fixture) {
 	f.ok(f.pool.Drain(f.Context(), "A"))
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"B": "http://b"}))
 	f.ok(f.pool.Configure(f.Context(), both))
-	f.want("drained before it was not named", map[string]lifecycle.SenderReason{"A": lifecycle.Draining, "B": ""})
+	f.want("drained before it was not named", map[string]tx.SenderReason{"A": tx.Draining, "B": ""})
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a"}))
 	f.ok(f.pool.Drain(f.Context(), "B"))
 	f.ok(f.pool.Configure(f.Context(), both))
 	f.want("drained while it was not named",
-		map[string]lifecycle.SenderReason{"A": lifecycle.Draining, "B": lifecycle.Draining})
+		map[string]tx.SenderReason{"A": tx.Draining, "B": tx.Draining})
 	f.ok(f.pool.Resume(f.Context(), "A"))
-	f.want("resumed", map[string]lifecycle.SenderReason{"A": "", "B": lifecycle.Draining})
+	f.want("resumed", map[string]tx.SenderReason{"A": "", "B": tx.Draining})
 }
 
 func (f *fixture) bindFrom(groups ...string) int {
@@ -241,19 +242,19 @@ func testLocal(f *fixture) {
 	}
 	soon := time.UnixMilli(1_900_000_000_000).UTC()
 	down["A"], down["B"] = soon, soon
-	if s := f.get("A"); s.WorkerURL != senders.Local || s.Reason != lifecycle.Rested || !s.Until.Equal(soon) {
+	if s := f.get("A"); s.WorkerURL != senders.Local || s.Reason != tx.Rested || !s.Until.Equal(soon) {
 		f.Errorf("while its worker is down: %+v", s)
 	}
 	if s := f.get("B"); s.Reason != "" {
 		f.Errorf("a sender with a URL: %+v", s)
 	}
 	f.ok(f.pool.Drain(f.Context(), "A"))
-	if s := f.get("A"); s.Reason != lifecycle.Draining || !s.Until.IsZero() {
+	if s := f.get("A"); s.Reason != tx.Draining || !s.Until.IsZero() {
 		f.Errorf("drained while its worker is down: %+v", s)
 	}
 	f.ok(f.pool.Resume(f.Context(), "A"))
 	clear(down)
-	f.want("its worker is back", map[string]lifecycle.SenderReason{"A": "", "B": ""})
+	f.want("its worker is back", map[string]tx.SenderReason{"A": "", "B": ""})
 
 	f.ok(f.pool.Configure(f.Context(), map[string]string{"A": "http://a", "B": "http://b"}))
 	if n := f.bindFrom(senders.LocalGroup("A")); n != 0 {
@@ -280,13 +281,13 @@ func testLocalOfOthers(f *fixture) {
 	}
 	as("p", map[string]string{"A": senders.Local, "B": "http://b"})
 	as("other", map[string]string{"C": senders.Local})
-	f.want("named by a process that lives", map[string]lifecycle.SenderReason{"A": "", "B": lifecycle.Draining, "C": ""})
+	f.want("named by a process that lives", map[string]tx.SenderReason{"A": "", "B": tx.Draining, "C": ""})
 	f.ok(f.store.Leave(f.Context(), "p"))
 	as("another", map[string]string{"C": senders.Local})
 	f.want("named by one that is gone",
-		map[string]lifecycle.SenderReason{"A": lifecycle.Draining, "B": lifecycle.Draining, "C": ""})
+		map[string]tx.SenderReason{"A": tx.Draining, "B": tx.Draining, "C": ""})
 	as("back", map[string]string{"A": senders.Local, "C": senders.Local})
-	f.want("named again", map[string]lifecycle.SenderReason{"A": "", "B": lifecycle.Draining, "C": ""})
+	f.want("named again", map[string]tx.SenderReason{"A": "", "B": tx.Draining, "C": ""})
 
 	for _, process := range []string{"first", "second"} {
 		_, err := f.store.Heartbeat(f.Context(), process, time.Hour, "")
@@ -295,12 +296,12 @@ func testLocalOfOthers(f *fixture) {
 	}
 	for _, step := range []struct {
 		leaves string
-		saw    lifecycle.SenderReason
-	}{{"second", ""}, {"first", lifecycle.Draining}} {
+		saw    tx.SenderReason
+	}{{"second", ""}, {"first", tx.Draining}} {
 		f.ok(f.store.Leave(f.Context(), step.leaves))
 		as("third", map[string]string{"C": senders.Local})
-		f.want("after "+step.leaves+" has left", map[string]lifecycle.SenderReason{
-			"A": lifecycle.Draining, "B": lifecycle.Draining, "C": "", "saw/1": step.saw})
+		f.want("after "+step.leaves+" has left", map[string]tx.SenderReason{
+			"A": tx.Draining, "B": tx.Draining, "C": "", "saw/1": step.saw})
 	}
 }
 
@@ -311,10 +312,10 @@ func testAgain(f *fixture) {
 	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
 	f.post("t", "q")
 	t := f.bind(1)[0].Transaction
-	f.to(t, lifecycle.PhaseUnresolved, func(c *queues.Change) {
-		c.After.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", Nonce: 7, Legacy: true, State: lifecycle.Unknown,
+	f.to(t, tx.PhaseUnresolved, func(c *queues.Change) {
+		c.After.Attempts = []tx.Attempt{{Number: 1, Sender: "S", Nonce: 7, Legacy: true, State: tx.Unknown,
 			StartedAt: c.Now}}
-		c.NextNonce, c.Rest, c.Keep = &next, &lifecycle.Rest{For: queues.Never, Why: lifecycle.OutcomeUnknown}, true
+		c.NextNonce, c.Rest, c.Keep = &next, &lifecycle.Rest{For: queues.Never, Why: tx.OutcomeUnknown}, true
 	})
 	for range 2 {
 		f.ok(f.pool.Remove(f.Context(), "S"))
@@ -327,7 +328,7 @@ func testAgain(f *fixture) {
 			f.Errorf("its worker: %v", err)
 		}
 		f.ok(f.pool.Register(f.Context(), "S", "http://other"))
-		if s := f.get("S"); s.Reason != lifecycle.OutcomeUnknown || s.Nonce == nil || *s.Nonce != 8 ||
+		if s := f.get("S"); s.Reason != tx.OutcomeUnknown || s.Nonce == nil || *s.Nonce != 8 ||
 			s.WorkerURL != "http://other" {
 			f.Errorf("registered again: %+v", s)
 		}
@@ -337,8 +338,8 @@ func testAgain(f *fixture) {
 		}
 	}
 	f.ok(f.pool.Remove(f.Context(), "S"))
-	f.to(t, lifecycle.PhaseFailed, func(c *queues.Change) {
-		c.After.Attempts[0].State, c.After.Attempts[0].EndedAt = lifecycle.Replaced, c.Now
+	f.to(t, tx.PhaseFailed, func(c *queues.Change) {
+		c.After.Attempts[0].State, c.After.Attempts[0].EndedAt = tx.Replaced, c.Now
 	})
 	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
 	if s := f.get("S"); s.Reason != "" || s.Nonce == nil || *s.Nonce != 8 {
@@ -380,9 +381,9 @@ func testBound(f *fixture) {
 	t := f.bind(1)[0].Transaction
 	f.refused("removing a bound one", f.pool.Remove(f.Context(), "S"), senders.ErrBound)
 	highest := uint32(4294967295)
-	f.to(t, lifecycle.PhaseDelayed, func(c *queues.Change) { c.After.Retries, c.NextNonce = 2, &highest })
+	f.to(t, tx.PhaseDelayed, func(c *queues.Change) { c.After.Retries, c.NextNonce = 2, &highest })
 	f.ok(f.pool.Drain(f.Context(), "S"))
-	if s := f.get("S"); s.State() != lifecycle.QueueDelay || s.Queue != "q" || s.Retries != 2 || s.Nonce == nil ||
+	if s := f.get("S"); s.State() != tx.QueueDelay || s.Queue != "q" || s.Retries != 2 || s.Nonce == nil ||
 		*s.Nonce != 4294967295 || s.Available() {
 		f.Errorf("bound and drained: %+v", s)
 	}
@@ -392,7 +393,7 @@ func testBound(f *fixture) {
 		f.Error("a bound sender was offered")
 	}
 	f.ok(f.pool.Drain(f.Context(), "S"))
-	f.to(t, lifecycle.PhaseDone)
+	f.to(t, tx.PhaseDone)
 	f.post("t2", "q")
 	if b := f.bind(1); len(b) != 0 {
 		f.Errorf("a drained sender was bound: %+v", b)
@@ -403,16 +404,16 @@ func testBound(f *fixture) {
 func testRest(f *fixture) {
 	f.ok(f.pool.Register(f.Context(), "S", "http://s"))
 	f.post("t", "q")
-	f.ok(f.pool.Rest(f.Context(), "S", 50*time.Millisecond, lifecycle.Rested, ""))
-	if s := f.get("S"); s.Until.IsZero() || s.Reason != lifecycle.Rested {
+	f.ok(f.pool.Rest(f.Context(), "S", 50*time.Millisecond, tx.Rested, ""))
+	if s := f.get("S"); s.Until.IsZero() || s.Reason != tx.Rested {
 		f.Errorf("%+v", s)
 	}
 	if len(f.bind(1)) != 0 {
 		f.Error("a rested sender was bound")
 	}
-	f.ok(f.pool.Rest(f.Context(), "S", queues.Never, lifecycle.LowBalance, ""))
-	f.ok(f.pool.Rest(f.Context(), "S", time.Millisecond, lifecycle.Rested, ""))
-	f.want("what a person ends", map[string]lifecycle.SenderReason{"S": lifecycle.LowBalance})
+	f.ok(f.pool.Rest(f.Context(), "S", queues.Never, tx.LowBalance, ""))
+	f.ok(f.pool.Rest(f.Context(), "S", time.Millisecond, tx.Rested, ""))
+	f.want("what a person ends", map[string]tx.SenderReason{"S": tx.LowBalance})
 	f.woken()
 	f.ok(f.pool.Resume(f.Context(), "S"))
 	if !f.woken() || len(f.bind(1)) != 1 {
@@ -446,7 +447,7 @@ func testMissing(f *fixture) {
 	f.refused("get", err, senders.ErrNotFound)
 	f.refused("remove", f.pool.Remove(ctx, "none"), senders.ErrNotFound)
 	f.refused("drain", f.pool.Drain(ctx, "none"), senders.ErrNotFound)
-	f.refused("rest", f.pool.Rest(ctx, "none", time.Second, lifecycle.Rested, ""), senders.ErrNotFound)
+	f.refused("rest", f.pool.Rest(ctx, "none", time.Second, tx.Rested, ""), senders.ErrNotFound)
 	f.refused("resume", f.pool.Resume(ctx, "none"), senders.ErrNotFound)
 	f.refused("balance", f.pool.SetBalance(ctx, "none", 1), senders.ErrNotFound)
 	f.refused("watch", f.pool.Watch(ctx, "none", 1, ""), senders.ErrNotFound)

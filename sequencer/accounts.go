@@ -12,7 +12,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/fees"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // accountsLoop looks after the senders' accounts, and after the nodes while nothing
@@ -84,7 +84,7 @@ func (s *Sequencer) readBalancesOf(ctx context.Context, page []*senders.Sender) 
 			return err
 		}
 		if low != "" && p.Available() {
-			s.Log.Warn("a sender is out of use", "sender", p.AccountID, "code", string(lifecycle.LowBalance), "detail", low)
+			s.Log.Warn("a sender is out of use", "sender", p.AccountID, "code", string(tx.LowBalance), "detail", low)
 		}
 	}
 	return nil
@@ -108,7 +108,7 @@ func (s *Sequencer) shortOf(a mina.Account) string {
 }
 
 // feeLimits are those that a change is held to: one that plans an attempt.
-func (s *Sequencer) feeLimits(before, after *lifecycle.Transaction) queues.FeeLimits {
+func (s *Sequencer) feeLimits(before, after *tx.Transaction) queues.FeeLimits {
 	if len(after.Attempts) <= len(before.Attempts) {
 		return queues.FeeLimits{}
 	}
@@ -117,7 +117,7 @@ func (s *Sequencer) feeLimits(before, after *lifecycle.Transaction) queues.FeeLi
 
 // budgets are those that what an attempt costs is counted with, and held to where one is
 // planned.
-func (s *Sequencer) budgets(before, after *lifecycle.Transaction) (all []queues.Budget) {
+func (s *Sequencer) budgets(before, after *tx.Transaction) (all []queues.Budget) {
 	plans := len(after.Attempts) > len(before.Attempts)
 	add := func(name string, most uint64) {
 		if most > 0 && plans {

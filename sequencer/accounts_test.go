@@ -15,6 +15,7 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // carefulPolicy watches balances.
@@ -32,7 +33,7 @@ func sender(w *harness.World, account string) *senders.Sender {
 }
 
 // awaitSender waits until a sender is out of use for a reason, "" for in use.
-func awaitSender(w *harness.World, account string, why lifecycle.SenderReason, limit time.Duration) *senders.Sender {
+func awaitSender(w *harness.World, account string, why tx.SenderReason, limit time.Duration) *senders.Sender {
 	w.Helper()
 	for end := time.Now().Add(limit); time.Now().Before(end); <-time.After(time.Second) {
 		if s := sender(w, account); s.Reason == why {
@@ -78,7 +79,7 @@ func TestLowBalance(t *testing.T) {
 				account, worker := w.Worker(1, devworker.Options{})
 				w.Start()
 				w.Start() // two share the watch
-				s := awaitSender(w, account, lifecycle.LowBalance, time.Minute)
+				s := awaitSender(w, account, tx.LowBalance, time.Minute)
 				if !s.Until.IsZero() || !strings.Contains(s.Detail, "less than 1: fund it") || s.Balance == nil ||
 					*s.Balance != a.Balance-a.Locked ||
 					strings.Contains(s.Detail, "999999.95 that its timing still locks") != (a.Locked > 0) {
@@ -86,11 +87,11 @@ func TestLowBalance(t *testing.T) {
 				}
 				w.Post("q", "a")
 				<-time.After(time.Hour)
-				if a := w.Get("a"); a.State() != lifecycle.Waiting || len(a.Attempts) > 0 || worker.Calls()[devworker.Prove] > 0 {
+				if a := w.Get("a"); a.State() != tx.Waiting || len(a.Attempts) > 0 || worker.Calls()[devworker.Prove] > 0 {
 					t.Fatalf("it is %s with %d attempts, calls %v", a.State(), len(a.Attempts), worker.Calls())
 				}
 				fund(w, account, 5_000_000_000)
-				a := w.Await("a", lifecycle.Done, 30*time.Minute)
+				a := w.Await("a", tx.Done, 30*time.Minute)
 				if a.Retries != 0 || len(a.Attempts) != 1 {
 					t.Errorf("%d retries, %d attempts", a.Retries, len(a.Attempts))
 				}
@@ -114,15 +115,15 @@ func TestFundedInTime(t *testing.T) {
 		account, _ := w.Worker(1, devworker.Options{})
 		w.Start()
 		w.Post("q", "a")
-		w.Await("a", lifecycle.Done, 10*time.Minute)
+		w.Await("a", tx.Done, 10*time.Minute)
 		<-time.After(time.Minute) // until the chain is asked for the balance
 		w.Post("q", "b")
-		s := awaitSender(w, account, lifecycle.LowBalance, 2*time.Minute)
+		s := awaitSender(w, account, tx.LowBalance, 2*time.Minute)
 		if s.Until.IsZero() || !strings.Contains(s.Detail, "has 1 MINA to spend, the fee is 2") {
 			t.Errorf("the sender: %+v", s)
 		}
 		fund(w, account, 5_000_000_000)
-		w.Await("b", lifecycle.Done, time.Hour)
+		w.Await("b", tx.Done, time.Hour)
 	})
 }
 
@@ -176,7 +177,7 @@ func TestFeeLimits(t *testing.T) {
 				}
 				done := func() (n int) {
 					for _, uid := range uids {
-						if x := w.Get(uid); x.State() == lifecycle.Done {
+						if x := w.Get(uid); x.State() == tx.Done {
 							n++
 						} else if x.Retries > 0 {
 							t.Errorf("%s has used a retry", uid)
@@ -194,7 +195,7 @@ func TestFeeLimits(t *testing.T) {
 					}
 					for _, account := range accounts {
 						s := sender(w, account)
-						if s.Reason != lifecycle.Rested || !s.Until.Equal(midnight.AddDate(0, 0, day+1)) || s.Detail != tc.detail {
+						if s.Reason != tx.Rested || !s.Until.Equal(midnight.AddDate(0, 0, day+1)) || s.Detail != tc.detail {
 							t.Errorf("the sender on day %d: %+v", day, s)
 						}
 					}
@@ -231,7 +232,7 @@ func TestBudgets(t *testing.T) {
 		}
 		first := []string{"a1", "b1", "c1"}
 		for _, uid := range first {
-			w.Await(uid, lifecycle.Done, 6*time.Hour)
+			w.Await(uid, tx.Done, 6*time.Hour)
 		}
 		<-time.After(time.Until(midnight.Add(23 * time.Hour)))
 		for uid, words := range map[string]string{
@@ -239,7 +240,7 @@ func TestBudgets(t *testing.T) {
 		} {
 			x := w.Get(uid)
 			e, err := p.Explain(w.Ctx, uid, false)
-			if x.Phase != lifecycle.PhaseWaiting || x.Retries > 0 || err != nil || e.Wait.Code != lifecycle.WaitBudget ||
+			if x.Phase != tx.PhaseWaiting || x.Retries > 0 || err != nil || e.Wait.Code != lifecycle.WaitBudget ||
 				!strings.Contains(e.Summary, words) || !e.Wait.Until.Equal(midnight.AddDate(0, 0, 1)) {
 				t.Errorf("%s is %s, and waits for %+v: %s", uid, x.Phase, e.Wait, e.Summary)
 			}
@@ -248,7 +249,7 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("the sender: %+v", s)
 		}
 		for _, uid := range []string{"a2", "d1"} {
-			if x := w.Await(uid, lifecycle.Done, 12*time.Hour); x.DoneAt.Before(midnight.AddDate(0, 0, 1)) {
+			if x := w.Await(uid, tx.Done, 12*time.Hour); x.DoneAt.Before(midnight.AddDate(0, 0, 1)) {
 				t.Errorf("%s was done at %v", uid, x.DoneAt)
 			}
 		}
@@ -272,7 +273,7 @@ func TestBudgetOver(t *testing.T) {
 			w.OK(w.Store.Enqueue(w.Ctx, item).Err)
 		}
 		post("a1", "poor")
-		w.Await("a1", lifecycle.Done, 6*time.Hour)
+		w.Await("a1", tx.Done, 6*time.Hour)
 		post("b1", "poor")
 		post("b2", "rich")
 		post("c1", "poor")
@@ -287,7 +288,7 @@ func TestBudgetOver(t *testing.T) {
 		_, _, err := p.Cancel(w.Ctx, "b1")
 		w.OK(err)
 		today := func(uid string) {
-			if x := w.Await(uid, lifecycle.Done, 6*time.Hour); !x.DoneAt.Before(midnight.AddDate(0, 0, 1)) {
+			if x := w.Await(uid, tx.Done, 6*time.Hour); !x.DoneAt.Before(midnight.AddDate(0, 0, 1)) {
 				t.Errorf("%s was done at %v", uid, x.DoneAt)
 			}
 		}
@@ -296,7 +297,7 @@ func TestBudgetOver(t *testing.T) {
 		w.Policy.FeeLimitKey = 0
 		w.Start()
 		<-time.After(time.Hour)
-		if x := w.Get("c1"); x.Phase != lifecycle.PhaseWaiting {
+		if x := w.Get("c1"); x.Phase != tx.PhaseWaiting {
 			t.Errorf("c1 is %s", x.Phase)
 		}
 		w.OK(w.Store.Resume(w.Ctx, "c"))
@@ -318,7 +319,7 @@ func TestFeeLimitOfRaises(t *testing.T) {
 		w.Flood(1000, 24*14, 10_000_000_000) // 14 blocks
 		w.Start()
 		w.Post("q", "a")
-		a := w.Await("a", lifecycle.Done, 5*time.Hour)
+		a := w.Await("a", tx.Done, 5*time.Hour)
 		if len(a.Attempts) != 2 || a.Landed != 2 || a.Last().Fee != 150_000_000 || a.Retries != 0 {
 			t.Fatalf("attempts %+v", a.Attempts)
 		}
@@ -344,7 +345,7 @@ func TestWorkerDown(t *testing.T) {
 		rests, longest := map[time.Time]bool{}, time.Duration(0)
 		for range 60 * 60 {
 			<-time.After(time.Second)
-			if s := sender(w, account); s.Reason == lifecycle.Rested {
+			if s := sender(w, account); s.Reason == tx.Rested {
 				if s.Detail == "" {
 					t.Fatalf("it rests and nobody says why: %+v", s)
 				}
@@ -356,13 +357,13 @@ func TestWorkerDown(t *testing.T) {
 			t.Errorf("%d rests in an hour, the longest %v", len(rests), longest)
 		}
 		w.Web.Unplug("worker1", false)
-		if a := w.Await("a", lifecycle.Done, 30*time.Minute); a.Retries != 0 {
+		if a := w.Await("a", tx.Done, 30*time.Minute); a.Retries != 0 {
 			t.Errorf("%d retries", a.Retries)
 		}
 		w.Web.Unplug("worker1", true)
 		<-time.After(10 * time.Minute) // until no connection to it is left
 		w.Post("q", "b")
-		if s := awaitSender(w, account, lifecycle.Rested, time.Minute); time.Until(s.Until) > 30*time.Second {
+		if s := awaitSender(w, account, tx.Rested, time.Minute); time.Until(s.Until) > 30*time.Second {
 			t.Errorf("it was there in between, and rests until %v", s.Until)
 		}
 	})
@@ -401,10 +402,10 @@ func TestWrongEra(t *testing.T) {
 				w.Start()
 				w.Post("q", "a")
 				if !tc.wrong {
-					w.Await("a", lifecycle.Done, time.Hour)
+					w.Await("a", tx.Done, time.Hour)
 					return
 				}
-				s := awaitSender(w, account, lifecycle.WrongNetwork, time.Minute)
+				s := awaitSender(w, account, tx.WrongNetwork, time.Minute)
 				if !strings.Contains(s.Detail, tc.o1js) || !strings.Contains(s.Detail, "will be refused") ||
 					s.Until.IsZero() || worker.Calls()[devworker.Prove] > 0 {
 					t.Errorf("the sender: %+v, calls %v", s, worker.Calls())
@@ -423,16 +424,16 @@ func TestWrongForm(t *testing.T) {
 		old, oldest := w.Worker(1, devworker.Options{Era: devnet.Berkeley})
 		w.Start()
 		w.Post("q", "a")
-		s := awaitSender(w, old, lifecycle.WrongNetwork, time.Minute)
+		s := awaitSender(w, old, tx.WrongNetwork, time.Minute)
 		a := w.Get("a")
 		if !strings.Contains(s.Detail, "will be refused") || s.Until.IsZero() ||
-			a.State() != lifecycle.Waiting || a.Retries != 0 ||
+			a.State() != tx.Waiting || a.Retries != 0 ||
 			len(a.Attempts) != 1 || a.Open() || len(w.Net.Seen()) != 0 {
 			t.Errorf("the sender: %+v; the transaction %s, %d retries, %+v; sent %v",
 				s, a.State(), a.Retries, a.Attempts, w.Net.Seen())
 		}
 		_, good := w.Worker(2, devworker.Options{})
-		a = w.Await("a", lifecycle.Done, 10*time.Minute)
+		a = w.Await("a", tx.Done, 10*time.Minute)
 		if a.Retries != 0 || a.Sender == old || oldest.Calls()[devworker.Prove] > 3 || good.Calls()[devworker.Prove] != 1 {
 			t.Errorf("%d retries, by %s; %v and %v", a.Retries, a.Sender, oldest.Calls(), good.Calls())
 		}
@@ -453,7 +454,7 @@ func TestForeignNode(t *testing.T) {
 			w.Worker(1, devworker.Options{})
 			w.Start()
 			w.Post("q", "a")
-			w.Await("a", lifecycle.Done, 20*time.Minute)
+			w.Await("a", tx.Done, 20*time.Minute)
 		})
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // audited audits the world and returns "CHECK uid queue" for each finding; still
@@ -65,7 +66,7 @@ func auditWorld(t *testing.T) (*harness.World, *harness.Process) {
 		t.Fatal(err)
 	}
 	for _, uid := range []string{"a1", "a2", "b1", "c1"} {
-		w.Await(uid, lifecycle.Done, 5*time.Hour)
+		w.Await(uid, tx.Done, 5*time.Hour)
 	}
 	return w, p
 }
@@ -87,9 +88,9 @@ func TestAuditClean(t *testing.T) {
 			<-time.After(41 * time.Second)
 		}
 		for _, uid := range []string{"d3", "e2", "f1", "g1"} {
-			w.Await(uid, lifecycle.Done, 5*time.Hour)
+			w.Await(uid, tx.Done, 5*time.Hour)
 		}
-		w.AwaitTxn("d3", "final", 5*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
+		w.AwaitTxn("d3", "final", 5*time.Hour, func(t *tx.Transaction) bool { return !t.FinalAt.IsZero() })
 		p.Stop()
 		if got := audited(w, true); len(got) > 0 {
 			t.Errorf("at rest: %q", got)
@@ -171,7 +172,7 @@ func TestAuditFinds(t *testing.T) {
 			w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`}))
 			w.Post("d", "d1")
 			w.AwaitTxn("d1", "sent", time.Hour,
-				func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
+				func(t *tx.Transaction) bool { return t.Phase == tx.PhaseWatching })
 			p.Stop()
 			w.Redis.Server.Del(key("b:d1"))
 		}, []string{"ATTEMPT_LOST d1 d"}},
@@ -213,7 +214,7 @@ func TestAuditFinds(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w, p := auditWorld(t)
-				w.Await("c2", lifecycle.Failed, time.Hour)
+				w.Await("c2", tx.Failed, time.Hour)
 				tc.plant(w, p)
 				got := audited(w, false)
 				for _, want := range tc.want {
@@ -240,7 +241,7 @@ func TestAuditAtTen(t *testing.T) {
 		for _, uid := range []string{"nine", "ten", "eleven"} {
 			w.Post("q", uid)
 		}
-		w.Await("eleven", lifecycle.Done, 5*time.Hour)
+		w.Await("eleven", tx.Done, 5*time.Hour)
 		p.Stop()
 		if got := audited(w, true); len(got) > 0 {
 			t.Errorf("found %q", got)
@@ -258,7 +259,7 @@ func TestAuditAsksEveryPool(t *testing.T) {
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`}))
 		w.OK(w.Net.Node(1).SetFaults(devnet.Faults{Isolated: true}))
 		w.Post("q", "a")
-		w.AwaitTxn("a", "sent", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
+		w.AwaitTxn("a", "sent", time.Hour, func(t *tx.Transaction) bool { return t.Phase == tx.PhaseWatching })
 		p.Stop()
 		w.Redis.Server.Del("{test}:b:a")
 		policy := w.Policy

@@ -15,6 +15,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // The books of a ledger are what this process knows of it: which batches it is asked
@@ -29,7 +30,7 @@ type books struct {
 	seen   map[string]lifecycle.BatchSeen // by uid
 	said   map[string]ledger.State        // the same in the ledger's own word
 	held   time.Time                      // until when it is left alone
-	why    lifecycle.Error                // for what
+	why    tx.Error                       // for what
 	turned int                            // times in a row that it turned this process away
 	since  time.Time                      // since when there is something in asks
 	asked  time.Time                      // when it was last asked
@@ -52,7 +53,7 @@ func newBooks(ledgers map[string]ledger.Ledger) map[string]*books {
 }
 
 // batchOf is what this process knows of a batch beside its record.
-func (s *Sequencer) batchOf(t *lifecycle.Transaction) lifecycle.Batch {
+func (s *Sequencer) batchOf(t *tx.Transaction) lifecycle.Batch {
 	b := s.books[t.Ledger]
 	if b == nil {
 		return lifecycle.Batch{}
@@ -84,7 +85,7 @@ func (b *books) forget(uid string) {
 }
 
 // watchBatch has the ledger asked about the batch of an owner, as long as that has a say.
-func (o *owner) watchBatch(t *lifecycle.Transaction) {
+func (o *owner) watchBatch(t *tx.Transaction) {
 	switch {
 	case o.books == nil:
 	case lifecycle.FollowsBatch(t):
@@ -103,12 +104,12 @@ func (b *books) free() bool {
 
 // answered notes whether the ledger turned this process away. All that were under way then
 // are one time.
-func (b *books) answered(o lifecycle.SubmitOutcome, e lifecycle.Error, p *lifecycle.Policy) {
+func (b *books) answered(o lifecycle.SubmitOutcome, e tx.Error, p *lifecycle.Policy) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case o != lifecycle.SubmitHeld:
-		b.turned, b.held, b.why = 0, time.Time{}, lifecycle.Error{}
+		b.turned, b.held, b.why = 0, time.Time{}, tx.Error{}
 	case time.Now().After(b.held):
 		b.held, b.why = time.Now().Add(p.Pause(b.turned)), e
 		b.turned++
@@ -203,8 +204,8 @@ const mostRefused = 4000
 
 // refusedBy is the error of a batch that its ledger has refused: the message of the first
 // transaction, and of all, as far as there is room, what is said of them.
-func refusedBy(s ledger.Status) lifecycle.Error {
-	e := lifecycle.Error{Code: lifecycle.CodeInvalid, Message: "the ledger executed it, and refuses it"}
+func refusedBy(s ledger.Status) tx.Error {
+	e := tx.Error{Code: tx.CodeInvalid, Message: "the ledger executed it, and refuses it"}
 	if len(s.Invalid) == 0 {
 		return e
 	}
@@ -239,11 +240,11 @@ func (o *owner) lookAtBatch(b *books) {
 }
 
 // submit posts a batch to its ledger.
-func (s *Sequencer) submit(ctx context.Context, t *lifecycle.Transaction, e lifecycle.Effect) lifecycle.Result {
+func (s *Sequencer) submit(ctx context.Context, t *tx.Transaction, e lifecycle.Effect) lifecycle.Result {
 	told := lifecycle.SubmitTold{Call: e, Outcome: lifecycle.SubmitHeld}
 	b := s.books[t.Ledger]
 	if b == nil {
-		told.Error = lifecycle.Error{Code: lifecycle.CodeUnknownType, Message: "this process has no ledger " + t.Ledger}
+		told.Error = tx.Error{Code: tx.CodeUnknownType, Message: "this process has no ledger " + t.Ledger}
 		return told
 	}
 	began := time.Now()
@@ -252,7 +253,7 @@ func (s *Sequencer) submit(ctx context.Context, t *lifecycle.Transaction, e life
 	told.Outcome, told.Wait = outcomes[a.Outcome], a.Wait
 	accepted := told.Outcome == lifecycle.SubmitAccepted
 	if !accepted {
-		told.Error = lifecycle.Error{Code: cmp.Or(a.Code, codeless[told.Outcome]), Message: a.Message}
+		told.Error = tx.Error{Code: cmp.Or(a.Code, codeless[told.Outcome]), Message: a.Message}
 	}
 	if stopped(ctx) && (a.Outcome == ledger.NotWritten || a.Outcome == ledger.MayBeProcessed) {
 		return told // it may have left all the same, and is not to be posted anew as if it had not
@@ -275,7 +276,7 @@ var outcomes = map[ledger.Outcome]lifecycle.SubmitOutcome{
 
 // codeless are the codes of errors where the ledger gave none.
 var codeless = map[lifecycle.SubmitOutcome]string{
-	lifecycle.SubmitUnknown: lifecycle.CodeLost, lifecycle.SubmitHeld: lifecycle.CodeNoLedger,
+	lifecycle.SubmitUnknown: tx.CodeLost, lifecycle.SubmitHeld: tx.CodeNoLedger,
 }
 
 // bindBatches gives free slots to queues of batches. A ledger that is left alone gets none.
@@ -292,9 +293,9 @@ func (s *Sequencer) bindBatches(ctx context.Context) {
 
 // ledgerContradicts asks the ledger about what a person says of a batch. What it does not
 // know it may have forgotten.
-func (s *Sequencer) ledgerContradicts(ctx context.Context, t *lifecycle.Transaction, landed bool, hash string) error {
+func (s *Sequencer) ledgerContradicts(ctx context.Context, t *tx.Transaction, landed bool, hash string) error {
 	if landed && hash != t.BatchID {
-		return fmt.Errorf("%.140s is not the id of the batch: %w", hash, lifecycle.ErrContradicted)
+		return fmt.Errorf("%.140s is not the id of the batch: %w", hash, tx.ErrContradicted)
 	}
 	b := s.books[t.Ledger]
 	if b == nil {
@@ -307,7 +308,7 @@ func (s *Sequencer) ledgerContradicts(ctx context.Context, t *lifecycle.Transact
 	switch state := found[t.BatchID].State; {
 	case landed && state == ledger.Invalid,
 		!landed && (state == ledger.Committed || state == ledger.Pending || state == ledger.Valid):
-		return fmt.Errorf("ledger %s says %s: %w", t.Ledger, state, lifecycle.ErrContradicted)
+		return fmt.Errorf("ledger %s says %s: %w", t.Ledger, state, tx.ErrContradicted)
 	}
 	return nil
 }

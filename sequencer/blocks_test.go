@@ -11,8 +11,8 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A journal is a log that is read while it is written.
@@ -55,7 +55,7 @@ func TestBlocksTakeMore(t *testing.T) {
 				w.Flood(uint64(1000+100*n), others, 1e9)
 				uid := string(rune('a' + n))
 				w.Post("q", uid)
-				w.Await(uid, lifecycle.Done, time.Hour)
+				w.Await(uid, tx.Done, time.Hour)
 			}
 			if n := log.count("SEQUENCER_BLOCK_ZKAPPS"); n != want {
 				t.Errorf("with %d set it was said %d times, want %d", set, n, want)

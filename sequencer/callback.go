@@ -12,7 +12,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // callbackLease is how long a process has to tell a callback before others
@@ -23,7 +23,7 @@ const callbackRetryMax = 5 * time.Minute
 
 // tellSoon tells a callback in this process, unless it is ending: then another
 // one does when the lease is over.
-func (s *Sequencer) tellSoon(t *lifecycle.Transaction, worker dispatcher.Worker) {
+func (s *Sequencer) tellSoon(t *tx.Transaction, worker dispatcher.Worker) {
 	s.work.Go(func(ctx context.Context) { s.tell(ctx, t, worker) })
 }
 
@@ -63,7 +63,7 @@ func (s *Sequencer) reaches(w dispatcher.Worker) bool { return s.Reaches == nil 
 // the store has it told again later. The worker is that of the attempt which
 // decided or, where it is gone, any other. One that runs with another process is told
 // there: that counts as no try, and is due again when its lease is over.
-func (s *Sequencer) tell(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker) {
+func (s *Sequencer) tell(ctx context.Context, t *tx.Transaction, worker dispatcher.Worker) {
 	if s.callbacksBefore(ctx, t) {
 		return // it is told when those are answered, or when the lease is over
 	}
@@ -73,16 +73,16 @@ func (s *Sequencer) tell(ctx context.Context, t *lifecycle.Transaction, worker d
 		s.Log.Info("callback is for a worker of another process", about(t, "callback", t.Callback, "err", err)...)
 		return
 	}
-	said := lifecycle.Told{Callback: t.Callback}
+	said := tx.Told{Callback: t.Callback}
 	if err == nil {
 		said.Answer, err = s.report(ctx, t, worker)
 	}
 	switch {
 	case err != nil:
 		said.Error, said.Before = err.Error(), t.Told.Baton()
-	case len(said.Answer) > lifecycle.MostAnswer:
+	case len(said.Answer) > tx.MostAnswer:
 		said.Error = fmt.Sprintf("its answer has %d bytes, more than %d, and is not kept",
-			len(said.Answer), lifecycle.MostAnswer)
+			len(said.Answer), tx.MostAnswer)
 		said.Answer = nil
 	case !json.Valid(said.Answer):
 		said.Answer = nil
@@ -104,7 +104,7 @@ func (s *Sequencer) tell(ctx context.Context, t *lifecycle.Transaction, worker d
 }
 
 // receiver is the worker that a callback is for. One that is known already is not looked for.
-func (s *Sequencer) receiver(ctx context.Context, t *lifecycle.Transaction,
+func (s *Sequencer) receiver(ctx context.Context, t *tx.Transaction,
 	known dispatcher.Worker) (dispatcher.Worker, error) {
 	_, account := decisive(t)
 	if known.URL != "" && known.AccountID == account {
@@ -114,7 +114,7 @@ func (s *Sequencer) receiver(ctx context.Context, t *lifecycle.Transaction,
 }
 
 // decisive is the attempt that a callback tells of, nil if there is none, and whose it was.
-func decisive(t *lifecycle.Transaction) (*lifecycle.Attempt, string) {
+func decisive(t *tx.Transaction) (*tx.Attempt, string) {
 	if a := cmp.Or(t.Attempt(t.Landed), t.Last()); a != nil {
 		return a, a.Sender
 	}
@@ -122,7 +122,7 @@ func decisive(t *lifecycle.Transaction) (*lifecycle.Attempt, string) {
 }
 
 func (s *Sequencer) report(
-	ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker,
+	ctx context.Context, t *tx.Transaction, worker dispatcher.Worker,
 ) (answer json.RawMessage, err error) {
 	d, ok := s.Types.Lookup(t.Type)
 	if !ok {
@@ -138,12 +138,12 @@ func (s *Sequencer) report(
 	if a != nil {
 		out.Result.Data = a.Data
 	}
-	if t.Callback == lifecycle.OnFailure && t.Error != nil {
+	if t.Callback == tx.OnFailure && t.Error != nil {
 		out.Error = &dispatcher.WorkerError{Code: t.Error.Code, Message: t.Error.Message, Exception: t.Error.Exception}
 	}
 	began := time.Now()
 	telling, told := s.traced(ctx, t, "report", len(t.Attempts))
-	answer, err = d.Report(telling, worker, t.Callback == lifecycle.OnSuccess, out)
+	answer, err = d.Report(telling, worker, t.Callback == tx.OnSuccess, out)
 	told(err)
 	s.timed(t.Type, "report", began, err)
 	return answer, err
@@ -174,7 +174,7 @@ func (s *Sequencer) anyWorker(ctx context.Context, account string) (dispatcher.W
 }
 
 // callbacksBefore reports whether that of another of its queue is to be answered first.
-func (s *Sequencer) callbacksBefore(ctx context.Context, t *lifecycle.Transaction) bool {
+func (s *Sequencer) callbacksBefore(ctx context.Context, t *tx.Transaction) bool {
 	if !s.wide() {
 		return false
 	}

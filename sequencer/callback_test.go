@@ -17,9 +17,9 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // An ear hears what is said to a worker, and may answer in its place.
@@ -71,11 +71,11 @@ func TestCallbackData(t *testing.T) {
 		w.Web.Serve(w, "worker1", e)
 		w.Start()
 		w.Post("claim", "lands")
-		w.Await("lands", lifecycle.Done, time.Hour)
+		w.Await("lands", tx.Done, time.Hour)
 		w.Post("claim", "fails")
-		w.Await("fails", lifecycle.Failed, time.Hour)
+		w.Await("fails", tx.Failed, time.Hour)
 		for _, uid := range []string{"lands", "fails"} {
-			w.AwaitTxn(uid, "told", time.Minute, func(t *lifecycle.Transaction) bool { return t.Callback == "" })
+			w.AwaitTxn(uid, "told", time.Minute, func(t *tx.Transaction) bool { return t.Callback == "" })
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -125,10 +125,10 @@ func TestCallbackAnswers(t *testing.T) {
 		}))
 		p := w.Start()
 		w.Post("claim", "a")
-		w.Await("a", lifecycle.Unresolved, time.Hour)
-		told := func(want lifecycle.Told) {
+		w.Await("a", tx.Unresolved, time.Hour)
+		told := func(want tx.Told) {
 			t.Helper()
-			got := w.AwaitTxn("a", "told", time.Hour, func(t *lifecycle.Transaction) bool { return t.Callback == "" }).Told
+			got := w.AwaitTxn("a", "told", time.Hour, func(t *tx.Transaction) bool { return t.Callback == "" }).Told
 			if got.At.IsZero() {
 				t.Error("nobody knows when it was told")
 			}
@@ -137,11 +137,11 @@ func TestCallbackAnswers(t *testing.T) {
 				t.Error(diff)
 			}
 		}
-		told(lifecycle.Told{Callback: lifecycle.OnFailure, Done: true, Tries: 1, Answer: json.RawMessage(`{"ticket":17}`)})
+		told(tx.Told{Callback: tx.OnFailure, Done: true, Tries: 1, Answer: json.RawMessage(`{"ticket":17}`)})
 		_, err := p.Retry(w.Ctx, "a")
 		w.OK(err)
-		w.Await("a", lifecycle.Done, time.Hour)
-		told(lifecycle.Told{Callback: lifecycle.OnSuccess, Done: true, Tries: 2,
+		w.Await("a", tx.Done, time.Hour)
+		told(tx.Told{Callback: tx.OnSuccess, Done: true, Tries: 2,
 			Error: "its answer has 5023 bytes, more than 4096, and is not kept"})
 		if diff := cmp.Diff([]string{"", `{"ticket":17}`, `{"ticket":17}`}, said); diff != "" {
 			t.Error(diff)
@@ -150,7 +150,7 @@ func TestCallbackAnswers(t *testing.T) {
 		w.OK(err)
 		var answered []string
 		for _, e := range events {
-			if e.Code == lifecycle.CodeAnswered {
+			if e.Code == tx.CodeAnswered {
 				answered = append(answered, fmt.Sprint(e.ID, " ", e.From, " ", e.To, " ", e.QueueFrom, " ", e.QueueTo))
 			}
 		}
@@ -183,7 +183,7 @@ func TestCallbackForHours(t *testing.T) {
 		w.Start()
 		w.Post("claim", "a")
 		w.AwaitTxn("a", "told", 6*time.Hour,
-			func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Done && t.Callback == "" })
+			func(t *tx.Transaction) bool { return t.State() == tx.Done && t.Callback == "" })
 		if told != inVain+1 {
 			t.Errorf("told %d times, want %d", told, inVain+1)
 		}
@@ -214,11 +214,11 @@ func TestCallbackWait(t *testing.T) {
 				w.Post("q", "a")
 				w.Post("q", "b")
 				if cancelled {
-					w.Await("a", lifecycle.Retry, time.Hour)
+					w.Await("a", tx.Retry, time.Hour)
 					_, _, err := p.Cancel(w.Ctx, "a")
 					w.OK(err)
 				}
-				begun := w.AwaitTxn("b", "begun", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 0 })
+				begun := w.AwaitTxn("b", "begun", time.Hour, func(t *tx.Transaction) bool { return len(t.Attempts) > 0 })
 				waited := begun.Attempts[0].StartedAt.Sub(w.Get("a").DoneAt)
 				if waited < w.Policy.CallbackWait || waited > w.Policy.CallbackWait+10*time.Second {
 					t.Errorf("the next one waited for %v", waited)
@@ -252,7 +252,7 @@ func TestCallbackOfATrain(t *testing.T) {
 		}})
 		w.Start()
 		uids := w.PostAll("q", 24)
-		w.Await(uids[23], lifecycle.Done, 24*time.Hour)
+		w.Await(uids[23], tx.Done, 24*time.Hour)
 		<-time.After(w.Policy.CallbackWait + 2*time.Minute)
 		mu.Lock()
 		defer mu.Unlock()

@@ -23,9 +23,9 @@ import (
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A waits hook counts how often replicas were waited for in vain.
@@ -118,7 +118,7 @@ func TestUnconfirmedLeavesNothing(t *testing.T) {
 			}
 		}
 	}
-	get := func(uid string) *lifecycle.Transaction {
+	get := func(uid string) *tx.Transaction {
 		t.Helper()
 		txn, err := store.Get(ctx, uid)
 		if err != nil {
@@ -143,14 +143,14 @@ func TestUnconfirmedLeavesNothing(t *testing.T) {
 	if n := workers[1].Calls()[devworker.Dispatch]; n > 0 {
 		t.Errorf("the worker that sends by itself was called %d times", n)
 	}
-	for uid, state := range map[string]lifecycle.State{"a": lifecycle.Revision, "b": lifecycle.Dispatching} {
+	for uid, state := range map[string]tx.State{"a": tx.Revision, "b": tx.Dispatching} {
 		if txn := get(uid); txn.State() != state {
 			t.Errorf("%s: %+v", uid, txn)
 		}
 	}
 	_, port, _ := net.SplitHostPort(server.Addr)
 	redistest.Start(t, "replicaof 127.0.0.1 "+port)
-	until("both are DONE", func() bool { return get("a").State() == lifecycle.Done && get("b").State() == lifecycle.Done })
+	until("both are DONE", func() bool { return get("a").State() == tx.Done && get("b").State() == tx.Done })
 	if e := network.Effects(); len(e) != 2 {
 		t.Errorf("effects %+v", e)
 	}
@@ -187,7 +187,7 @@ func TestReopenedKeepsItsClaim(t *testing.T) {
 		w.Worker(1, devworker.Options{})
 		first := w.Start()
 		w.Post("q", "a")
-		w.Await("a", lifecycle.Done, time.Hour)
+		w.Await("a", tx.Done, time.Hour)
 		first.Stop()
 		client := w.Redis.NewClient()
 		client.AddHook(confirming{})
@@ -197,10 +197,10 @@ func TestReopenedKeepsItsClaim(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- p.Run(ctx) }()
 		w.OK(w.Net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
-		w.AwaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
+		w.AwaitTxn("a", "reopened", time.Hour, func(t *tx.Transaction) bool { return t.Reopened })
 		w.AwaitTxn("a", "landed again", time.Hour,
-			func(t *lifecycle.Transaction) bool { return !t.Reopened && t.Claim != "" })
-		w.AwaitTxn("a", "final", 5*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
+			func(t *tx.Transaction) bool { return !t.Reopened && t.Claim != "" })
+		w.AwaitTxn("a", "final", 5*time.Hour, func(t *tx.Transaction) bool { return !t.FinalAt.IsZero() })
 		stop()
 		w.OK(<-ended)
 	})

@@ -20,6 +20,7 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 var crashEvery = flag.Int("crash.every", 6, "kill at one of so many calls of a train's life; 1 for all")
@@ -200,7 +201,7 @@ func crashFees(w *harness.World) {
 		fees = append(fees, x.Fee)
 	}
 	if want := []uint64{100_000_000, 150_000_000, 225_000_000}; !slices.Equal(fees, want) ||
-		a.Retries != 2 || !a.Attempts[1].Failed() || a.Attempts[2].State != lifecycle.Included {
+		a.Retries != 2 || !a.Attempts[1].Failed() || a.Attempts[2].State != tx.Included {
 		w.Fatalf("another life: fees %d, %+v", fees, a)
 	}
 }
@@ -235,7 +236,7 @@ func (l *crashLife) crash(t *testing.T, scripts *scriptBook, point string, after
 		case <-f.burnt:
 			sum.kills.Add(1)
 			for _, uid := range l.uids {
-				if x := w.Get(uid); x.Phase == lifecycle.PhaseDispatching && x.Last() != nil && x.Last().State == lifecycle.Called {
+				if x := w.Get(uid); x.Phase == tx.PhaseDispatching && x.Last() != nil && x.Last().State == tx.Called {
 					inHand = uid
 				}
 			}
@@ -253,7 +254,7 @@ func (l *crashLife) crash(t *testing.T, scripts *scriptBook, point string, after
 	}
 	next := w.Start()
 	for _, uid := range l.uids {
-		if settled(w, uid).State() != lifecycle.Unresolved {
+		if settled(w, uid).State() != tx.Unresolved {
 			continue
 		}
 		sum.unknown.Add(1)
@@ -274,17 +275,17 @@ func awaitOver(w *harness.World, uid string) {
 	}
 }
 
-func over(t *lifecycle.Transaction) bool {
-	return t.State() == lifecycle.Done && !t.FinalAt.IsZero() && t.Claim == "" && t.Callback == ""
+func over(t *tx.Transaction) bool {
+	return t.State() == tx.Done && !t.FinalAt.IsZero() && t.Claim == "" && t.Callback == ""
 }
 
 // settled waits until a transaction is over, or for a person.
-func settled(w *harness.World, uid string) *lifecycle.Transaction {
+func settled(w *harness.World, uid string) *tx.Transaction {
 	w.Helper()
 	look := time.NewTicker(5 * time.Minute)
 	defer look.Stop()
 	for range 12 * 12 {
-		if t := w.Get(uid); over(t) || t.State() == lifecycle.Unresolved && t.Callback == "" {
+		if t := w.Get(uid); over(t) || t.State() == tx.Unresolved && t.Callback == "" {
 			return t
 		}
 		<-look.C
@@ -307,11 +308,11 @@ func unfinished(w *harness.World, uids ...string) string {
 func resolve(w *harness.World, s *sequencer.Sequencer, uid string) {
 	w.Helper()
 	x := w.Get(uid)
-	if x.Error == nil || x.Error.Code != lifecycle.CodeOutcomeUnknown {
+	if x.Error == nil || x.Error.Code != tx.CodeOutcomeUnknown {
 		w.Fatalf("%s is unresolved: %+v", uid, x.Error)
 	}
 	for _, hash := range w.Net.Seen() {
-		known := func(a lifecycle.Attempt) bool { return a.Hash == hash || a.NodeHash == hash }
+		known := func(a tx.Attempt) bool { return a.Hash == hash || a.NodeHash == hash }
 		if !slices.ContainsFunc(x.Attempts, known) && !slices.ContainsFunc(w.Get("a").Attempts, known) {
 			w.Errorf("%s: a node has seen %s, and its outcome is unknown", uid, hash)
 		}
@@ -360,7 +361,7 @@ func (l *crashLife) livedOnce(w *harness.World) {
 	all, _, err := w.Pool.List(w.Ctx, 10, "")
 	w.OK(err)
 	for _, s := range all {
-		if s.State() != lifecycle.QueueFree || s.Queue != "" || !s.Available() {
+		if s.State() != tx.QueueFree || s.Queue != "" || !s.Available() {
 			w.Errorf("its sender: %+v", s)
 		}
 	}
@@ -368,7 +369,7 @@ func (l *crashLife) livedOnce(w *harness.World) {
 	case errors.Is(err, queues.ErrNotFound): // its record has ended with its work
 	case err != nil:
 		w.Fatal(err)
-	case q.State() != lifecycle.QueueFree || q.Running != "" || q.Sender != "":
+	case q.State() != tx.QueueFree || q.Running != "" || q.Sender != "":
 		w.Errorf("its queue: %+v", q)
 	}
 	if found := audited(w, false); len(found) > 0 {

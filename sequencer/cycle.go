@@ -12,6 +12,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 const (
@@ -133,7 +134,7 @@ func (s *Sequencer) Now() time.Time {
 }
 
 // owns reports whether t's claim is this process's.
-func (s *Sequencer) owns(t *lifecycle.Transaction) bool {
+func (s *Sequencer) owns(t *tx.Transaction) bool {
 	n := len(s.process)
 	return len(t.Claim) > n && t.Claim[:n] == s.process && t.Claim[n] == ':'
 }
@@ -170,7 +171,7 @@ func (s *Sequencer) bindWhile(ctx context.Context, possible func() bool, r queue
 		}
 		if r.Most = n; r.Ledger == "" {
 			r.Groups, r.Known = s.groups(), s.justReleased()
-			r.Plan = lifecycle.Attempt{
+			r.Plan = tx.Attempt{
 				Fee: s.Policy.Fee, ValidUntil: s.Policy.LastSlot(s.tip()), Slot: s.Chain.Chain().TipSlot}
 		}
 		bound, err := s.Store.Bind(ctx, r)

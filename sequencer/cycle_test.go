@@ -13,9 +13,9 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestDamagedQueue: what is due of a queue whose record cannot be read holds up nothing else that
@@ -45,7 +45,7 @@ func TestDamagedQueue(t *testing.T) {
 		w.OK(err)
 		w.OK(w.Redis.Client.Set(w.Ctx, key, strings.Replace(whole, " ", "", 1), 0).Err())
 
-		back := func(t *lifecycle.Transaction) bool { return !t.Phase.Bound() }
+		back := func(t *tx.Transaction) bool { return !t.Phase.Bound() }
 		w.AwaitTxn("b", "back", 10*time.Minute, back)
 		before := p.Store.Calls()
 		<-time.After(10 * time.Minute)

@@ -10,29 +10,29 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // postUntil posts with terms.
-func postUntil(w *harness.World, queue, uid string, terms lifecycle.Terms) {
+func postUntil(w *harness.World, queue, uid string, terms tx.Terms) {
 	w.Helper()
 	w.OK(w.Store.Enqueue(w.Ctx, queues.Item{
 		UID: uid, Queue: queue, Type: "MINT", Data: json.RawMessage(`{"n":1}`), Terms: terms}).Err)
 }
 
 // within is a deadline so far from now.
-func within(d time.Duration) lifecycle.Terms { return lifecycle.Terms{ExpiresAt: time.Now().Add(d)} }
+func within(d time.Duration) tx.Terms { return tx.Terms{ExpiresAt: time.Now().Add(d)} }
 
 // TestDeadlines: what has a deadline is FAILED once nothing of it can land any more, wherever
 // it is by then, and takes effect in time or never.
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
-	expired := func(w *harness.World, uid string, from, limit time.Duration) *lifecycle.Transaction {
+	expired := func(w *harness.World, uid string, from, limit time.Duration) *tx.Transaction {
 		w.Helper()
 		began := time.Now()
-		x := w.Await(uid, lifecycle.Failed, limit)
-		if x.Error.Code != lifecycle.CodeExpired || x.DoneAt.Before(began.Add(from)) || len(w.Net.Effects()) > 0 {
+		x := w.Await(uid, tx.Failed, limit)
+		if x.Error.Code != tx.CodeExpired || x.DoneAt.Before(began.Add(from)) || len(w.Net.Effects()) > 0 {
 			w.Errorf("%s ended %v after %v, its effects are %v", uid, x.Error, x.DoneAt.Sub(began), w.Net.Effects())
 		}
 		if s, err := w.Pool.Get(w.Ctx, devnet.Key(1)); err != nil || s.Queue != "" {
@@ -42,7 +42,7 @@ func TestDeadlines(t *testing.T) {
 	}
 	for name, run := range map[string]func(*harness.World, *harness.Process, *devworker.Worker){
 		"while it waits": func(w *harness.World, p *harness.Process, _ *devworker.Worker) {
-			postUntil(w, "q", "before it", lifecycle.Terms{NotBefore: time.Now().Add(24 * time.Hour)})
+			postUntil(w, "q", "before it", tx.Terms{NotBefore: time.Now().Add(24 * time.Hour)})
 			postUntil(w, "q", "u", within(10*time.Minute))
 			if e, err := p.Explain(w.Ctx, "u", false); err != nil || !strings.Contains(e.Summary, "before its deadline") {
 				w.Errorf("explained as %q, %v", e.Summary, err)
@@ -58,11 +58,11 @@ func TestDeadlines(t *testing.T) {
 		},
 		"in the pool": func(w *harness.World, p *harness.Process, worker *devworker.Worker) {
 			postUntil(w, "q", "u", within(45*time.Minute))
-			w.AwaitTxn("u", "pooled", 20*time.Minute, func(t *lifecycle.Transaction) bool {
-				return t.Last() != nil && t.Last().State == lifecycle.Pooled
+			w.AwaitTxn("u", "pooled", 20*time.Minute, func(t *tx.Transaction) bool {
+				return t.Last() != nil && t.Last().State == tx.Pooled
 			})
 			<-time.After(40 * time.Minute)
-			if x := w.Get("u"); !x.Open() || x.Phase != lifecycle.PhaseWatching {
+			if x := w.Get("u"); !x.Open() || x.Phase != tx.PhaseWatching {
 				w.Errorf("no block lies past it, and it is %s", x.Phase)
 			}
 			for range w.Policy.SettleDepth + 1 {
@@ -94,13 +94,13 @@ func TestNotBefore(t *testing.T) {
 		w.Worker(1, devworker.Options{ProveTime: time.Minute})
 		p := w.Start()
 		at, until := time.Now().Add(20*time.Minute), time.Now().Add(30*time.Minute)
-		postUntil(w, "q", "a", lifecycle.Terms{NotBefore: at})
+		postUntil(w, "q", "a", tx.Terms{NotBefore: at})
 		w.Post("q", "b")
 		w.Post("r", "c")
 		w.OK(w.Store.PauseUntil(w.Ctx, "r", "a test", until))
 		began := func(uid string) time.Time {
 			w.Helper()
-			return w.Await(uid, lifecycle.Done, time.Hour).Attempts[0].StartedAt
+			return w.Await(uid, tx.Done, time.Hour).Attempts[0].StartedAt
 		}
 		a, b, c := began("a"), began("b"), began("c")
 		if a.Before(at) || a.After(at.Add(time.Minute)) || b.Before(a) || c.Before(until) ||
@@ -122,8 +122,8 @@ func TestDeadlineOfLegacy(t *testing.T) {
 		_, worker := w.Worker(1, devworker.Options{Legacy: true})
 		p := w.Start()
 		postUntil(w, "q", "u", within(2*time.Hour))
-		x := w.Await("u", lifecycle.Unresolved, 10*time.Minute)
-		if x.Error.Code != lifecycle.CodeNoDeadline || len(w.Net.Seen()) > 0 {
+		x := w.Await("u", tx.Unresolved, 10*time.Minute)
+		if x.Error.Code != tx.CodeNoDeadline || len(w.Net.Seen()) > 0 {
 			w.Errorf("it ended %v, and %d commands were sent", x.Error, len(w.Net.Seen()))
 		}
 		for _, call := range worker.Told() {

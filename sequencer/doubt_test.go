@@ -8,9 +8,9 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // hopeless is what a worker says of what no retry can mend, in no time.
@@ -41,10 +41,10 @@ func TestBadPosts(t *testing.T) {
 			w.Post(fmt.Sprint("good", n), fmt.Sprint("g", n))
 		}
 		for n := range 12 {
-			w.Await(fmt.Sprint("b", n), lifecycle.Unresolved, time.Hour)
+			w.Await(fmt.Sprint("b", n), tx.Unresolved, time.Hour)
 		}
 		for n := range 3 {
-			w.Await(fmt.Sprint("g", n), lifecycle.Done, time.Hour)
+			w.Await(fmt.Sprint("g", n), tx.Done, time.Hour)
 		}
 		for _, account := range accounts {
 			s, err := w.Pool.Get(w.Ctx, account)
@@ -77,13 +77,13 @@ func TestBadWorker(t *testing.T) {
 		for n := range many {
 			w.Post(fmt.Sprint("q", n), fmt.Sprint("t", n))
 		}
-		ended := map[lifecycle.State]int{}
+		ended := map[tx.State]int{}
 		for n := range many {
-			ended[w.AwaitTxn(fmt.Sprint("t", n), "ended", 24*time.Hour, func(t *lifecycle.Transaction) bool {
-				return t.State() == lifecycle.Done || t.State() == lifecycle.Unresolved
+			ended[w.AwaitTxn(fmt.Sprint("t", n), "ended", 24*time.Hour, func(t *tx.Transaction) bool {
+				return t.State() == tx.Done || t.State() == tx.Unresolved
 			}).State()]++
 		}
-		if ended[lifecycle.Unresolved] != w.Policy.UnresolvedLimit {
+		if ended[tx.Unresolved] != w.Policy.UnresolvedLimit {
 			t.Errorf("ended %v", ended)
 		}
 		s, err := w.Pool.Get(w.Ctx, bad)
@@ -95,7 +95,7 @@ func TestBadWorker(t *testing.T) {
 		harness.Until(w.Ctx, time.Hour)
 		w.Post("both", "u1")
 		w.Post("work", "u2")
-		u1, u2 := w.Await("u1", lifecycle.Done, time.Hour), w.Await("u2", lifecycle.Done, time.Hour)
+		u1, u2 := w.Await("u1", tx.Done, time.Hour), w.Await("u2", tx.Done, time.Hour)
 		if u1.Sender != bad && u2.Sender != bad {
 			t.Errorf("both made by %s", u1.Sender)
 		}

@@ -13,6 +13,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // An owner drives one transaction that this process holds the claim of. What is known
@@ -25,9 +26,9 @@ type owner struct {
 	mu      sync.Mutex
 	words   []word
 	running bool
-	gone    bool               // another owner, or nobody, drives it
-	seen    lifecycle.Sighting // that it was last told of
-	first   bool               // the first look at the chain is waited for
+	gone    bool        // another owner, or nobody, drives it
+	seen    tx.Sighting // that it was last told of
+	first   bool        // the first look at the chain is waited for
 	stands  lifecycle.BatchState
 	books   *books // of its ledger; nil of what is for Mina, or for one that is not known here
 
@@ -52,7 +53,7 @@ type owner struct {
 type word struct {
 	call    lifecycle.Effect
 	result  lifecycle.Result
-	txn     *lifecycle.Transaction // that result tells of
+	txn     *tx.Transaction // that result tells of
 	changed bool
 	anew    bool // and what the store was asked is to be asked anew
 	due     bool // by the clock of the store
@@ -60,7 +61,7 @@ type word struct {
 	unhurried bool
 }
 
-func (s *Sequencer) newOwner(t *lifecycle.Transaction, local lifecycle.Local) *owner {
+func (s *Sequencer) newOwner(t *tx.Transaction, local lifecycle.Local) *owner {
 	local.ReadAt = time.Now()
 	o := &owner{s: s, uid: t.UID, drive: lifecycle.NewDrive(t, local)}
 	o.keeps(t)
@@ -72,7 +73,7 @@ func (s *Sequencer) newOwner(t *lifecycle.Transaction, local lifecycle.Local) *o
 }
 
 // keeps notes what others may know of the record.
-func (o *owner) keeps(t *lifecycle.Transaction) {
+func (o *owner) keeps(t *tx.Transaction) {
 	o.bound.Store(t.Phase.Bound())
 	o.stall.Store(stallOf(t))
 }
@@ -93,7 +94,7 @@ func (s *Sequencer) own(o *owner, bound func()) {
 	}
 	s.owners[o.uid] = o
 	l := o.drive.Local()
-	o.shown = shown{lifecycle.MemberOf(o.drive.Txn(), lifecycle.Sighting{}, &l), o.drive.IsStale()}
+	o.shown = shown{lifecycle.MemberOf(o.drive.Txn(), tx.Sighting{}, &l), o.drive.IsStale()}
 	s.recovery.Stored(o.drive.Txn(), nil)
 	o.watch()
 	o.leave(word{})
@@ -356,7 +357,7 @@ func (o *owner) store(ctx context.Context, v *lifecycle.View, a lifecycle.Action
 }
 
 // stored passes on what is stored now.
-func (o *owner) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
+func (o *owner) stored(before, t *tx.Transaction, step *lifecycle.Step) {
 	s := o.s
 	s.recovery.Stored(t, step.Aside.Bytes)
 	o.keeps(t)
@@ -399,7 +400,7 @@ func (o *owner) look(finality int) (news bool) {
 	o.seen = g
 	o.mu.Unlock()
 	if news {
-		final := !o.bound.Load() && g.Fate == lifecycle.FateIncluded && g.Depth >= finality
+		final := !o.bound.Load() && g.Fate == tx.FateIncluded && g.Depth >= finality
 		o.leave(word{unhurried: final})
 	}
 	return news
@@ -408,7 +409,7 @@ func (o *owner) look(finality int) (news bool) {
 // record keeps facts although the claim is lost: they may be what settles it. Where
 // Redis has forgotten the attempt, all that this process knows is written back first:
 // it may not live to see the next heartbeat.
-func (s *Sequencer) record(ctx context.Context, t *lifecycle.Transaction, r lifecycle.Answer) {
+func (s *Sequencer) record(ctx context.Context, t *tx.Transaction, r lifecycle.Answer) {
 	a := t.Attempt(r.Call.Number)
 	if a == nil || a.Sender != r.Sender || a.Nonce != r.Nonce || r.Hash == "" && r.Data == nil {
 		return

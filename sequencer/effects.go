@@ -12,6 +12,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // call begins an effect. What only the store is asked for is done at once; for all else
@@ -56,7 +57,7 @@ func (o *owner) answered(ctx context.Context, e lifecycle.Effect, ask func() (li
 }
 
 // askSender reads the sender of t, and where its worker is.
-func (o *owner) askSender(ctx context.Context, t *lifecycle.Transaction, e lifecycle.Effect) (lifecycle.Result, error) {
+func (o *owner) askSender(ctx context.Context, t *tx.Transaction, e lifecycle.Effect) (lifecycle.Result, error) {
 	told := lifecycle.SenderTold{Call: e, Sender: lifecycle.Sender{Account: t.Sender}}
 	p, err := o.s.Senders.Get(ctx, t.Sender)
 	switch {
@@ -68,7 +69,7 @@ func (o *owner) askSender(ctx context.Context, t *lifecycle.Transaction, e lifec
 	default:
 		o.worker = dispatcher.Worker{AccountID: p.AccountID, URL: p.WorkerURL}
 		told.Sender = o.s.known(p.AccountID, p.Nonce)
-		told.Sender.Unusable = p.Reason != "" && p.Reason != lifecycle.Rested
+		told.Sender.Unusable = p.Reason != "" && p.Reason != tx.Rested
 	}
 	told.Overtaken, err = o.s.Store.Overtaken(ctx, t)
 	return told, err
@@ -89,7 +90,7 @@ func (s *Sequencer) known(account string, next *uint32) lifecycle.Sender {
 
 // confirm has the replicas confirm what is stored, before bytes leave whose own write
 // may have failed to be confirmed.
-func (o *owner) confirm(ctx context.Context, t *lifecycle.Transaction, e lifecycle.Effect) {
+func (o *owner) confirm(ctx context.Context, t *tx.Transaction, e lifecycle.Effect) {
 	c := &queues.Change{Before: t, After: t, Now: o.s.Now()}
 	c.Keep, c.Confirm, c.Remove = t.Watched(), true, queues.Never
 	stored, err := o.s.Store.Advance(ctx, c)
@@ -117,7 +118,7 @@ func (o *owner) begin(ctx context.Context, v *lifecycle.View, e lifecycle.Effect
 	if err != nil {
 		at := t.Attempt(e.Number)
 		o.drive.Add(e, lifecycle.Answer{Call: e, Sender: at.Sender, Nonce: at.Nonce, Fault: lifecycle.FaultBusy,
-			Error: &lifecycle.Error{Code: lifecycle.CodeUnavailable, Message: err.Error()}})
+			Error: &tx.Error{Code: tx.CodeUnavailable, Message: err.Error()}})
 		return
 	}
 	call, cancel := context.WithTimeout(ctx, o.s.Policy.DispatchTimeout)
@@ -151,7 +152,7 @@ func unanswered(err error) bool {
 }
 
 // perform does an effect that asks a worker or the nodes.
-func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
+func (s *Sequencer) perform(ctx context.Context, t *tx.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
 	bytes []byte, on *ahead, first bool) lifecycle.Result {
 	switch e.Kind {
 	case lifecycle.AskHealth:
@@ -173,7 +174,7 @@ func (s *Sequencer) perform(ctx context.Context, t *lifecycle.Transaction, worke
 
 // retries asks how often a worker would have its transaction tried, for as long as any call of it
 // may take: one that is away for a while, as when it is put up anew, has said nothing of that.
-func (s *Sequencer) retries(ctx context.Context, t *lifecycle.Transaction,
+func (s *Sequencer) retries(ctx context.Context, t *tx.Transaction,
 	worker dispatcher.Worker) lifecycle.Result {
 	d, _ := s.Types.Lookup(t.Type)
 	asked := false
@@ -234,14 +235,14 @@ func (s *Sequencer) account(ctx context.Context, sender string) lifecycle.Result
 }
 
 // send gives signed bytes to every node.
-func (s *Sequencer) send(ctx context.Context, t *lifecycle.Transaction, e lifecycle.Effect,
+func (s *Sequencer) send(ctx context.Context, t *tx.Transaction, e lifecycle.Effect,
 	signed []byte) lifecycle.Result {
 	sending, sent := s.traced(ctx, t, "send", e.Number)
 	r := s.Chain.Send(sending, signed)
 	if r.Accepted {
 		s.took.Store(new(time.Now()))
 		s.halt.Store(nil)
-	} else if r.Err != nil && lifecycle.Stopped(r.Err.Code) {
+	} else if r.Err != nil && tx.Stopped(r.Err.Code) {
 		s.halt.Store(&halt{at: time.Now(), zero: s.tip().Zero})
 	}
 	if r.Accepted || r.Err == nil {
@@ -256,7 +257,7 @@ func (s *Sequencer) send(ctx context.Context, t *lifecycle.Transaction, e lifecy
 	if r.Accepted || r.Err == nil {
 		return told
 	}
-	told.Error = &lifecycle.Error{Code: r.Err.Code, Message: r.Err.Message}
+	told.Error = &tx.Error{Code: r.Err.Code, Message: r.Err.Message}
 	if r.Refused && e.Fresh {
 		s.Chain.PollAll(ctx) // which shows what they have all the same
 		r.Refused = ctx.Err() == nil
@@ -290,7 +291,7 @@ func whose(e *mina.Error, signed []byte) blame {
 	switch {
 	case e.Class != mina.Operator:
 		return ofNobody
-	case lifecycle.Stopped(e.Code):
+	case tx.Stopped(e.Code):
 		return ofNetwork
 	case e.Code == "Invalid_signature":
 		payer, others := dispatcher.Signers(signed)
@@ -302,7 +303,7 @@ func whose(e *mina.Error, signed []byte) blame {
 }
 
 // ask has a worker make an attempt; first: it is tried out before, see tryOut.
-func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
+func (s *Sequencer) ask(ctx context.Context, t *tx.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
 	signed []byte, on *ahead, first bool) lifecycle.Result {
 	a := t.Attempt(e.Number)
 	d, _ := s.Types.Lookup(t.Type)
@@ -310,7 +311,7 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 	worker, err := s.reachable(ctx, worker, a.Sender)
 	if err != nil {
 		answer.Fault = lifecycle.FaultBusy // asked again soon: nothing is known of it
-		answer.Error = &lifecycle.Error{Code: lifecycle.CodeUnavailable, Message: err.Error()}
+		answer.Error = &tx.Error{Code: tx.CodeUnavailable, Message: err.Error()}
 		if errors.Is(err, senders.ErrNotFound) {
 			answer.Fault, answer.Error.Message = lifecycle.FaultUnreached, "the sender is no longer registered"
 		}
@@ -354,7 +355,7 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 	answer = dispatcher.AnswerOf(r, err, answer, mina.ValidHash)
 	if wrong := s.foreign(answer.Signed); wrong != "" {
 		answer.Signed, answer.Hash, answer.Fault = nil, "", lifecycle.FaultOutOfOrder
-		answer.Error = &lifecycle.Error{Code: string(lifecycle.WrongNetwork), Message: "the worker makes " + wrong}
+		answer.Error = &tx.Error{Code: string(tx.WrongNetwork), Message: "the worker makes " + wrong}
 	}
 	if answer.Signed != nil {
 		does := dispatcher.FootprintOf(a.Sender, answer.Signed)
@@ -380,7 +381,7 @@ func (s *Sequencer) ask(ctx context.Context, t *lifecycle.Transaction, worker di
 
 // outlived reports whether the proof that an attempt is to be signed with was made before the chain
 // began anew, as in a hard fork: it is none there.
-func (s *Sequencer) outlived(t *lifecycle.Transaction, number int) bool {
+func (s *Sequencer) outlived(t *tx.Transaction, number int) bool {
 	first := s.Chain.Chain().First
 	for i := number - 2; i >= 0; i-- {
 		if a := &t.Attempts[i]; a.Weight > 0 { // it was signed
@@ -400,7 +401,7 @@ func (s *Sequencer) shown(ctx context.Context, worker dispatcher.Worker, answer 
 		p, err := s.Senders.Get(ctx, worker.AccountID)
 		if err != nil { // not known: it is asked again
 			answer.Fault = lifecycle.FaultBusy
-			answer.Error = &lifecycle.Error{Code: lifecycle.CodeUnavailable,
+			answer.Error = &tx.Error{Code: tx.CodeUnavailable,
 				Message: "what its worker is was not read: " + err.Error()}
 			return
 		}
@@ -445,7 +446,7 @@ func (s *Sequencer) answered(sender string, f lifecycle.Fault) {
 	}
 }
 
-func callOf(namespace string, t *lifecycle.Transaction, a *lifecycle.Attempt) dispatcher.Call {
+func callOf(namespace string, t *tx.Transaction, a *tx.Attempt) dispatcher.Call {
 	c := dispatcher.Call{
 		Txn: dispatcher.Txn{UID: t.UID, Type: t.Type, Data: t.Data, Queue: t.Queue, Retries: t.Retries,
 			ExpiresAt: t.ExpiresAt},

@@ -11,6 +11,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Explain says where a transaction stands and what happens next. Any process can
@@ -24,7 +25,7 @@ func (s *Sequencer) Explain(ctx context.Context, uid string, limited bool) (life
 		return lifecycle.Explanation{}, err
 	}
 	scene := lifecycle.Scene{
-		View: s.view(t, lifecycle.Sighting{}), Dispatched: s.dispatches(t), Limited: limited,
+		View: s.view(t, tx.Sighting{}), Dispatched: s.dispatches(t), Limited: limited,
 	}
 	if s.work.begun() { // one that does not run dispatches nothing, and others may
 		scene.Shut = s.Recovering()
@@ -32,7 +33,7 @@ func (s *Sequencer) Explain(ctx context.Context, uid string, limited bool) (life
 	if scene.Living, err = s.Store.Living(ctx); err != nil {
 		return lifecycle.Explanation{}, err
 	}
-	if t.Phase == lifecycle.PhaseWaiting {
+	if t.Phase == tx.PhaseWaiting {
 		if err := s.lookAround(ctx, &scene); err != nil {
 			return lifecycle.Explanation{}, err
 		}
@@ -43,7 +44,7 @@ func (s *Sequencer) Explain(ctx context.Context, uid string, limited bool) (life
 			return lifecycle.Explanation{}, err
 		}
 	}
-	if t.Phase != lifecycle.PhaseDone {
+	if t.Phase != tx.PhaseDone {
 		scene.Race = s.raceOf(t, limited)
 	}
 	scene.Tip, scene.Now, scene.Clock = s.tip(), s.Now(), time.Now()
@@ -51,7 +52,7 @@ func (s *Sequencer) Explain(ctx context.Context, uid string, limited bool) (life
 }
 
 // dispatches reports whether this process moves on what is like t.
-func (s *Sequencer) dispatches(t *lifecycle.Transaction) bool {
+func (s *Sequencer) dispatches(t *tx.Transaction) bool {
 	return slices.Contains(s.Dispatch, t.Type) && (t.Ledger == "" || s.books[t.Ledger] != nil)
 }
 
@@ -127,7 +128,7 @@ func (s *Sequencer) lookAlong(ctx context.Context, scene *lifecycle.Scene) error
 }
 
 // apartFrom says why t may not be in flight behind another of its queue, "" if it may.
-func (s *Sequencer) apartFrom(last, t *lifecycle.Transaction) string {
+func (s *Sequencer) apartFrom(last, t *tx.Transaction) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slices.Contains(s.alongWith(t.Queue, last.Type), t.Type) {
@@ -141,11 +142,11 @@ func (s *Sequencer) apartFrom(last, t *lifecycle.Transaction) string {
 const askLimit = 5 * time.Second
 
 // sight is what the chain says of t's attempts, and whether it could be asked.
-func (s *Sequencer) sight(ctx context.Context, t *lifecycle.Transaction) (lifecycle.Sighting, bool) {
+func (s *Sequencer) sight(ctx context.Context, t *tx.Transaction) (tx.Sighting, bool) {
 	g := s.Chain.Sighting(t.UID)
 	w, some := lifecycle.WatchOf(t, lifecycle.Memo(s.Namespace, t.UID))
-	if g.Fate != lifecycle.FateUnknown || !some || !t.Open() && !t.FinalAt.IsZero() {
-		return g, g.Fate != lifecycle.FateUnknown
+	if g.Fate != tx.FateUnknown || !some || !t.Open() && !t.FinalAt.IsZero() {
+		return g, g.Fate != tx.FateUnknown
 	}
 	id := s.nameFor("explain")
 	s.Chain.Watch(id, w)
@@ -158,7 +159,7 @@ func (s *Sequencer) sight(ctx context.Context, t *lifecycle.Transaction) (lifecy
 	case <-limit.C:
 	case <-ctx.Done():
 	}
-	return lifecycle.Sighting{Fate: lifecycle.FateUnknown}, false
+	return tx.Sighting{Fate: tx.FateUnknown}, false
 }
 
 // round returns the end of the next poll made for those who ask. It begins a

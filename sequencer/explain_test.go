@@ -10,8 +10,8 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestExplainLimited: who sees some queues only does not learn from what waits there which
@@ -23,7 +23,7 @@ func TestExplainLimited(t *testing.T) {
 		account, _ := w.Worker(1, devworker.Options{})
 		desk := w.Process(harness.Links{Dial: w.Web.Dial, Redis: w.Redis.NewClient()})
 		const why = "it has 2 MINA, and the claim of another asks for 3"
-		w.OK(w.Pool.Rest(w.Ctx, account, time.Hour, lifecycle.LowBalance, why))
+		w.OK(w.Pool.Rest(w.Ctx, account, time.Hour, tx.LowBalance, why))
 		w.Post("shop-1", "a")
 		w.Post("shop-1", "b")
 		for _, uid := range []string{"a", "b"} {
@@ -96,6 +96,6 @@ func TestExplainUnclaimed(t *testing.T) {
 			t.Error(got)
 		}
 		w.Start()
-		w.Await("a", lifecycle.Done, time.Hour)
+		w.Await("a", tx.Done, time.Hour)
 	})
 }

@@ -10,9 +10,9 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // hardFork puts the network that follows on w's in its place, behind the same addresses.
@@ -61,10 +61,10 @@ func rehearse(t *testing.T, restarts bool) {
 	}
 	p := w.Start()
 	w.Post("q0", "done")
-	w.Await("done", lifecycle.Done, time.Hour)
+	w.Await("done", tx.Done, time.Hour)
 	w.Post("q1", "sent")
-	sent := w.AwaitTxn("sent", "sent", time.Hour, func(t *lifecycle.Transaction) bool {
-		return t.Phase == lifecycle.PhaseWatching && t.Last().State == lifecycle.Pooled
+	sent := w.AwaitTxn("sent", "sent", time.Hour, func(t *tx.Transaction) bool {
+		return t.Phase == tx.PhaseWatching && t.Last().State == tx.Pooled
 	})
 
 	// The stop slot: the daemons refuse what comes, and what they have is in no block any more.
@@ -103,14 +103,14 @@ func rehearse(t *testing.T, restarts bool) {
 	<-time.After(40 * time.Minute)
 	wrong := 0
 	for account := range w.Workers {
-		if s := sender(w, account); s.Reason == lifecycle.WrongNetwork && strings.Contains(s.Detail, "will be refused") {
+		if s := sender(w, account); s.Reason == tx.WrongNetwork && strings.Contains(s.Detail, "will be refused") {
 			wrong++
 		}
 	}
 	if n, signed := calls(old, devworker.Prove), calls(old, devworker.Resign); n != 3 || signed != 0 || wrong == 0 {
 		t.Errorf("old workers have made %d proofs, signed %d times again, and %d senders rest for them", n, signed, wrong)
 	}
-	if d := w.Get("done"); d.FinalAt.IsZero() || d.State() != lifecycle.Done {
+	if d := w.Get("done"); d.FinalAt.IsZero() || d.State() != tx.Done {
 		t.Errorf("what was done before is %s, final at %v", d.State(), d.FinalAt)
 	}
 	var fresh []*devworker.Worker
@@ -121,7 +121,7 @@ func rehearse(t *testing.T, restarts bool) {
 	}
 	all := []string{"done", "sent", "offered", "waiting"}
 	for _, uid := range all {
-		x := w.Await(uid, lifecycle.Done, 2*time.Hour)
+		x := w.Await(uid, tx.Done, 2*time.Hour)
 		if x.Retries != 0 || x.Last().Fee != w.Policy.Fee {
 			t.Errorf("%s took %d retries, and pays %d", uid, x.Retries, x.Last().Fee)
 		}
@@ -130,7 +130,7 @@ func rehearse(t *testing.T, restarts bool) {
 		t.Errorf("new workers have made %d proofs, and signed %d times with those from before", proofs, signed)
 	}
 	w.Post("q0", "after")
-	w.Await("after", lifecycle.Done, time.Hour)
+	w.Await("after", tx.Done, time.Hour)
 	if got := w.Effects(append(all, "after")...); len(got) != 5 {
 		t.Errorf("effects on both chains: %v", got)
 	}
@@ -154,7 +154,7 @@ func TestProofOfBefore(t *testing.T) {
 		<-time.After(3 * time.Hour)
 		hardFork(w, devnet.Config{FillRate: 1, SlotTime: 90 * time.Second})
 		w.Web.Unplug("node0", false)
-		a := w.Await("a", lifecycle.Done, 2*time.Hour)
+		a := w.Await("a", tx.Done, 2*time.Hour)
 		calls, first := worker.Calls(), a.Attempts[0]
 		if calls[devworker.Prove] != 2 || calls[devworker.Resign] != 0 || a.Retries != 0 || a.Last().Nonce != first.Nonce {
 			t.Errorf("%v, %d retries, attempts %+v", calls, a.Retries, a.Attempts)

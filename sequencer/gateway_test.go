@@ -14,9 +14,9 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // behindGateway has what a sender sends turned away before it comes to the node: of all, for "".
@@ -54,16 +54,16 @@ func turnsOneAway(t *testing.T, status int) {
 		_, other := w.Worker(2, devworker.Options{ProveTime: time.Minute})
 		w.Start()
 		w.Post("large", "large")
-		bound := w.AwaitTxn("large", "bound", time.Minute, func(t *lifecycle.Transaction) bool { return t.Sender != "" })
+		bound := w.AwaitTxn("large", "bound", time.Minute, func(t *tx.Transaction) bool { return t.Sender != "" })
 		behindGateway(w, bound.Sender, status) // for its worker proves for a minute
 		for n := range 3 {
 			w.Post(fmt.Sprint("q", n), fmt.Sprint("t", n))
 		}
 		for n := range 3 {
-			w.Await(fmt.Sprint("t", n), lifecycle.Done, 3*time.Hour)
+			w.Await(fmt.Sprint("t", n), tx.Done, 3*time.Hour)
 		}
-		large := w.Await("large", lifecycle.Failed, 6*time.Hour)
-		if len(large.Attempts) != 1 || large.Error.Code != lifecycle.CodeGateway ||
+		large := w.Await("large", tx.Failed, 6*time.Hour)
+		if len(large.Attempts) != 1 || large.Error.Code != tx.CodeGateway ||
 			!strings.Contains(large.Error.Message, fmt.Sprint(status)) || !strings.Contains(large.Error.Message, "took others") {
 			t.Errorf("%d attempts, %+v", len(large.Attempts), large.Error)
 		}
@@ -97,7 +97,7 @@ func TestGatewayTurnsAllAway(t *testing.T) {
 			t.Errorf("one waits for the gateway: %+v", kept)
 		}
 		shut.Store(false)
-		u := w.Await("u", lifecycle.Done, 3*time.Hour)
+		u := w.Await("u", tx.Done, 3*time.Hour)
 		if u.Retries != 0 || u.Last().Fee != w.Policy.Fee || worker.Calls()[devworker.Prove] != 1 {
 			t.Errorf("%d retries, %d paid, %v", u.Retries, u.Last().Fee, worker.Calls())
 		}

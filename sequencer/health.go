@@ -12,6 +12,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/mina"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // greetAgain is how long a worker's word on itself is believed.
@@ -71,14 +72,14 @@ func (s *Sequencer) makesProofs(ctx context.Context, worker dispatcher.Worker) {
 // a network of an era: WrongAccount, or WrongNetwork, also for one of another era,
 // and in words too; "" if nothing speaks against it, or err is of another kind.
 func Strange(health dispatcher.Health, err error, network string,
-	era mina.Era) (why lifecycle.SenderReason, message string) {
+	era mina.Era) (why tx.SenderReason, message string) {
 	switch {
 	case errors.Is(err, dispatcher.ErrWrongAccount):
-		return lifecycle.WrongAccount, err.Error()
+		return tx.WrongAccount, err.Error()
 	case err != nil:
 		return "", ""
 	case network != "" && health.Network != "" && !sameNetworks(network, health.Network):
-		return lifecycle.WrongNetwork,
+		return tx.WrongNetwork,
 			fmt.Sprintf("the worker signs for the network %.64q, the Mina nodes are of %.64q", health.Network, network)
 	}
 	major, _, _ := strings.Cut(health.O1js, ".")
@@ -88,7 +89,7 @@ func Strange(health dispatcher.Health, err error, network string,
 			made = mina.Berkeley
 		}
 		if wrong := wrongEra(era, made); wrong != "" {
-			return lifecycle.WrongNetwork, fmt.Sprintf("the worker's o1js %.20s makes %s", health.O1js, wrong)
+			return tx.WrongNetwork, fmt.Sprintf("the worker's o1js %.20s makes %s", health.O1js, wrong)
 		}
 	}
 	return "", ""

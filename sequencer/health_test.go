@@ -10,8 +10,8 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestWrongWorker: a worker of another account or network makes nothing. Its
@@ -20,14 +20,14 @@ func TestWrongWorker(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		wrong, right devworker.Options
-		why          lifecycle.SenderReason
+		why          tx.SenderReason
 		said         string
 	}{
 		"account": {devworker.Options{Account: devnet.Key(2)}, devworker.Options{Account: devnet.Key(1)},
-			lifecycle.WrongAccount, devnet.Key(2)},
+			tx.WrongAccount, devnet.Key(2)},
 		"network": {devworker.Options{Account: devnet.Key(1), Network: "mainnet"},
 			devworker.Options{Account: devnet.Key(1), Network: "devnet"},
-			lifecycle.WrongNetwork, `signs for the network "mainnet"`},
+			tx.WrongNetwork, `signs for the network "mainnet"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,7 +53,7 @@ func TestWrongWorker(t *testing.T) {
 					longest = max(longest, time.Until(s.Until))
 				}
 				a := w.Get("a")
-				if a.State() != lifecycle.Waiting || a.Retries != 0 || a.Error == nil || a.Error.Code != string(tc.why) {
+				if a.State() != tx.Waiting || a.Retries != 0 || a.Error == nil || a.Error.Code != string(tc.why) {
 					t.Errorf("meanwhile the transaction is %s with %d retries, error %+v", a.State(), a.Retries, a.Error)
 				}
 				if calls := wrong.Calls(); calls[devworker.Prove]+calls[devworker.Dispatch] > 0 {
@@ -63,7 +63,7 @@ func TestWrongWorker(t *testing.T) {
 					t.Errorf("%d rests in an hour, the longest %v", len(rests), longest)
 				}
 				w.Web.Serve(t, "worker1", devworker.New(tc.right))
-				w.Await("a", lifecycle.Done, time.Hour)
+				w.Await("a", tx.Done, time.Hour)
 				if s, err := w.Pool.Get(w.Ctx, account); err != nil || s.Reason != "" || s.Detail != "" {
 					t.Errorf("put right, the sender is %+v, %v", s, err)
 				}
@@ -107,7 +107,7 @@ func TestCallbackElsewhere(t *testing.T) {
 				startLocal(w, local) // either may tell, and one of the two does
 				w.Post("q", "a")
 				w.Post("q", "b")
-				w.Await("b", lifecycle.Done, time.Hour)
+				w.Await("b", tx.Done, time.Hour)
 				// It was refused twice, one and two seconds apart.
 				if d := w.Get("b").Attempts[0].StartedAt.Sub(w.Get("a").DoneAt); d < 3*time.Second || d > 4*time.Second {
 					t.Errorf("the next one was begun %v after it was done; told: %+v", d, worker.Told())
@@ -124,7 +124,7 @@ func TestCallbackElsewhere(t *testing.T) {
 // process that has the worker, not settled by one that has not, and before another try is made.
 func TestWeighedElsewhere(t *testing.T) {
 	t.Parallel()
-	for wants, ends := range map[int]lifecycle.State{0: lifecycle.Failed, 1: lifecycle.Done} {
+	for wants, ends := range map[int]tx.State{0: tx.Failed, 1: tx.Done} {
 		t.Run(fmt.Sprint(wants), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -135,14 +135,14 @@ func TestWeighedElsewhere(t *testing.T) {
 					devworker.Fault{On: devworker.MaxRetries, Kind: devworker.Hang})
 				first := startLocal(w, local)
 				w.Post("q", "a")
-				w.AwaitTxn("a", "weighed", time.Minute, func(t *lifecycle.Transaction) bool {
-					return t.Phase == lifecycle.PhaseFailing && worker.Calls()[devworker.MaxRetries] > 0
+				w.AwaitTxn("a", "weighed", time.Minute, func(t *tx.Transaction) bool {
+					return t.Phase == tx.PhaseFailing && worker.Calls()[devworker.MaxRetries] > 0
 				})
 				w.Start()
 				first.Kill()
-				w.Await("a", lifecycle.Waiting, time.Minute)
+				w.Await("a", tx.Waiting, time.Minute)
 				startLocal(w, local)
-				w.AwaitTxn("a", "final", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase.Final() })
+				w.AwaitTxn("a", "final", time.Hour, func(t *tx.Transaction) bool { return t.Phase.Final() })
 				a := w.Get("a")
 				if proved := worker.Calls()[devworker.Prove]; a.State() != ends || proved != 1+wants || a.Retries != wants {
 					t.Errorf("%s, proved %d times, %d retries", a.State(), proved, a.Retries)
@@ -163,33 +163,33 @@ func TestLocalWorkerTakenOver(t *testing.T) {
 		w.Post("q", "a")
 		w.Post("q", "b")
 		<-time.After(time.Hour)
-		if a := w.Get("a"); a.Phase != lifecycle.PhaseWaiting || worker.Calls()[devworker.Prove] > 0 {
+		if a := w.Get("a"); a.Phase != tx.PhaseWaiting || worker.Calls()[devworker.Prove] > 0 {
 			t.Fatalf("bound by a process without the worker: %s, calls %v", a.Phase, worker.Calls())
 		}
 
 		first := startLocal(w, local)
 		w.AwaitTxn("a", "proving", time.Minute,
-			func(t *lifecycle.Transaction) bool { return worker.Calls()[devworker.Prove] == 1 })
+			func(t *tx.Transaction) bool { return worker.Calls()[devworker.Prove] == 1 })
 		first.Kill()
 		worker.Restart() // it died with its parent
-		a := w.Await("a", lifecycle.Waiting, time.Minute)
+		a := w.Await("a", tx.Waiting, time.Minute)
 		if len(a.Attempts) != 1 || a.Open() || a.Retries != 0 {
 			t.Errorf("settled, it has %d retries, open %v, attempts %+v", a.Retries, a.Open(), a.Attempts)
 		}
 		<-time.After(time.Hour)
-		if a := w.Get("a"); a.Phase != lifecycle.PhaseWaiting || worker.Calls()[devworker.Prove] != 1 {
+		if a := w.Get("a"); a.Phase != tx.PhaseWaiting || worker.Calls()[devworker.Prove] != 1 {
 			t.Fatalf("bound by a process without the worker: %s, calls %v", a.Phase, worker.Calls())
 		}
 
 		second := startLocal(w, local)
-		w.AwaitTxn("a", "sent", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
+		w.AwaitTxn("a", "sent", time.Hour, func(t *tx.Transaction) bool { return t.Phase == tx.PhaseWatching })
 		second.Kill()
-		w.Await("a", lifecycle.Done, time.Hour)
-		if b := w.Get("b"); b.Phase != lifecycle.PhaseWaiting {
+		w.Await("a", tx.Done, time.Hour)
+		if b := w.Get("b"); b.Phase != tx.PhaseWaiting {
 			t.Errorf("the next one: %s", b.Phase)
 		}
 		startLocal(w, local)
-		w.Await("b", lifecycle.Done, time.Hour)
+		w.Await("b", tx.Done, time.Hour)
 		if got := w.Effects("a", "b"); len(got) != 2 || got[0] != "a" || got[1] != "b" {
 			t.Errorf("effects: %v", got)
 		}

@@ -11,6 +11,7 @@ import (
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestFreeAndNobodyBinds: where no process could bind a free sender, the pool of senders and explain
@@ -86,7 +87,7 @@ func TestFreeAndNobodyBinds(t *testing.T) {
 				idle := ""
 				for s, err := range p.Pool.All(w.Ctx) {
 					w.OK(err)
-					if s.Reason == lifecycle.Idled {
+					if s.Reason == tx.Idled {
 						idle = s.Detail
 					}
 				}

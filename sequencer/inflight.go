@@ -9,6 +9,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // ahead is what an attempt is made upon: the commands in flight before it, and the digest of
@@ -22,7 +23,7 @@ type ahead struct {
 }
 
 // is reports whether a is of an attempt.
-func (a *ahead) is(of *lifecycle.Attempt) bool {
+func (a *ahead) is(of *tx.Attempt) bool {
 	return a != nil && a.number == of.Number && a.at == of.StartedAt.UnixMilli()
 }
 
@@ -41,7 +42,7 @@ var errGone = errors.New("the bytes of what is in flight ahead are not stored")
 
 // founded has what is planned behind others stored with what it is made upon: whoever asks its
 // worker again, after those have landed too, asks the same question.
-func (o *owner) founded(ctx context.Context, train *lifecycle.Train, before, after *lifecycle.Transaction) error {
+func (o *owner) founded(ctx context.Context, train *lifecycle.Train, before, after *tx.Transaction) error {
 	of := after.Last()
 	if len(after.Attempts) <= len(before.Attempts) || len(train.Ahead) == 0 || of.Base != "" {
 		return nil // nothing is planned anew, or it takes the proof of the one before
@@ -82,7 +83,7 @@ func (o *owner) aheadOf(ctx context.Context, train *lifecycle.Train, e lifecycle
 }
 
 // inFlight reads what is in flight ahead of an attempt; nil if nothing is.
-func (o *owner) inFlight(ctx context.Context, train *lifecycle.Train, of *lifecycle.Attempt) (*ahead, error) {
+func (o *owner) inFlight(ctx context.Context, train *lifecycle.Train, of *tx.Attempt) (*ahead, error) {
 	a := &ahead{number: of.Number, at: of.StartedAt.UnixMilli()}
 	var commands []json.RawMessage
 	for i := range train.Ahead {
@@ -114,7 +115,7 @@ func (o *owner) inFlight(ctx context.Context, train *lifecycle.Train, of *lifecy
 }
 
 // barrier says why a signed command of t may not be in flight beside others, "" if it may.
-func (s *Sequencer) barrier(t *lifecycle.Transaction, payer string, on *ahead, signed json.RawMessage) string {
+func (s *Sequencer) barrier(t *tx.Transaction, payer string, on *ahead, signed json.RawMessage) string {
 	mode := s.Types.Overlap(t.Type)
 	if mode == dispatcher.Alone {
 		return ""
@@ -149,7 +150,7 @@ type misjudgement struct {
 }
 
 // misjudged counts that one was made behind others in vain.
-func (s *Sequencer) misjudged(t *lifecycle.Transaction, why string) (times int) {
+func (s *Sequencer) misjudged(t *tx.Transaction, why string) (times int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.apart) >= misjudgedQueues {

@@ -9,6 +9,7 @@ import (
 
 	"mina-sequencer/ledger"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A LedgerStanding is how a ledger stands to this process.
@@ -116,9 +117,9 @@ func (m Move) Verdict() string {
 	to := m.To.State()
 	switch {
 	case m.Ledger == "" || to == m.From.State():
-	case to == lifecycle.Done:
+	case to == tx.Done:
 		return "committed"
-	case to != lifecycle.Unresolved:
+	case to != tx.Unresolved:
 	case m.Reason == lifecycle.ReasonInvalid:
 		return "invalid"
 	case m.Reason == lifecycle.ReasonAmbiguous:

@@ -15,6 +15,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/ledger"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // An askedLedger counts what it is asked, and answers nothing or an error.
@@ -88,11 +89,11 @@ func TestLedgersStand(t *testing.T) {
 		step("with batches, there", 6*time.Second, LedgerStanding{OK: true, Followed: 2, Behind: 2 * time.Second}, 2)
 		b.forget("u1")
 		b.forget("u2")
-		b.answered(lifecycle.SubmitHeld, lifecycle.Error{Message: "401"}, &policy)
+		b.answered(lifecycle.SubmitHeld, tx.Error{Message: "401"}, &policy)
 		step("turned away", 0, LedgerStanding{Detail: "401"})
-		b.answered(lifecycle.SubmitAccepted, lifecycle.Error{}, &policy)
+		b.answered(lifecycle.SubmitAccepted, tx.Error{}, &policy)
 		step("let in", 0, LedgerStanding{OK: true})
-		b.answered(lifecycle.SubmitHeld, lifecycle.Error{Message: "401"}, &policy)
+		b.answered(lifecycle.SubmitHeld, tx.Error{Message: "401"}, &policy)
 		step("turned away long ago", time.Hour, LedgerStanding{OK: true}, 1)
 	})
 }
@@ -136,10 +137,10 @@ func TestStopped(t *testing.T) {
 					do(ctx)
 					cancel()
 				}
-				batch := &lifecycle.Transaction{Type: dispatcher.SubmitBatchType, Ledger: "saw", Data: []byte(`{}`)}
+				batch := &tx.Transaction{Type: dispatcher.SubmitBatchType, Ledger: "saw", Data: []byte(`{}`)}
 				call(func(ctx context.Context) { s.submit(ctx, batch, lifecycle.Effect{Kind: lifecycle.Submit}) })
 				free := s.books["saw"].free()
-				made := &lifecycle.Transaction{Type: "T", Attempts: []lifecycle.Attempt{{Number: 1, Sender: "S"}}}
+				made := &tx.Transaction{Type: "T", Attempts: []tx.Attempt{{Number: 1, Sender: "S"}}}
 				call(func(ctx context.Context) {
 					s.ask(ctx, made, dispatcher.Worker{AccountID: "S", URL: "http://worker"},
 						lifecycle.Effect{Kind: lifecycle.Prove, Number: 1}, nil, nil, false)
@@ -207,12 +208,12 @@ func TestAnswerNames(t *testing.T) {
 		}
 	}
 	for i, m := range []Move{
-		{To: lifecycle.PhaseDone},
-		{To: lifecycle.PhaseUnresolved, Reason: lifecycle.ReasonInvalid},
-		{To: lifecycle.PhaseUnresolved, Reason: lifecycle.ReasonAnswered},
-		{To: lifecycle.PhaseUnresolved, Reason: lifecycle.ReasonAmbiguous},
+		{To: tx.PhaseDone},
+		{To: tx.PhaseUnresolved, Reason: lifecycle.ReasonInvalid},
+		{To: tx.PhaseUnresolved, Reason: lifecycle.ReasonAnswered},
+		{To: tx.PhaseUnresolved, Reason: lifecycle.ReasonAmbiguous},
 	} {
-		if m.From = lifecycle.PhaseWatching; m.Verdict() != "" {
+		if m.From = tx.PhaseWatching; m.Verdict() != "" {
 			t.Errorf("%+v is no batch", m)
 		}
 		if m.Ledger = "saw"; m.Verdict() != Verdicts[i] {
@@ -222,7 +223,7 @@ func TestAnswerNames(t *testing.T) {
 			t.Errorf("%+v is no end", m)
 		}
 	}
-	if m := (Move{Ledger: "saw", From: lifecycle.PhaseWaiting, To: lifecycle.PhaseFailed}); m.Verdict() != "" {
+	if m := (Move{Ledger: "saw", From: tx.PhaseWaiting, To: tx.PhaseFailed}); m.Verdict() != "" {
 		t.Error("cancelling is no verdict")
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestLogSaysWhy: what a person may have to act on is a warning with its code and words: what is put
@@ -26,18 +26,18 @@ func TestLogSaysWhy(t *testing.T) {
 
 		w.Web.Unplug("worker1", true)
 		w.Post("away", "away")
-		w.AwaitTxn("away", "put off twice", time.Hour, func(t *lifecycle.Transaction) bool { return t.Deferred > 1 })
+		w.AwaitTxn("away", "put off twice", time.Hour, func(t *tx.Transaction) bool { return t.Deferred > 1 })
 		w.Web.Unplug("worker1", false)
-		w.Await("away", lifecycle.Done, time.Hour)
+		w.Await("away", tx.Done, time.Hour)
 
 		worker.Fail(devworker.Fault{UID: "hopeless", Kind: devworker.Error, Code: "500", Message: "no such\nclaim"})
 		w.Post("hopeless", "hopeless")
-		w.Await("hopeless", lifecycle.Unresolved, time.Hour)
+		w.Await("hopeless", tx.Unresolved, time.Hour)
 		for range w.Policy.MaxRetries + 1 {
 			worker.Fail(devworker.Fault{UID: "unlucky", Kind: devworker.Error, Code: "20202", Message: "proof failed"})
 		}
 		w.Post("unlucky", "unlucky")
-		w.Await("unlucky", lifecycle.Failed, 24*time.Hour)
+		w.Await("unlucky", tx.Failed, 24*time.Hour)
 
 		w.Post("away", "unwanted")
 		_, _, err := p.Cancel(w.Ctx, "unwanted")

@@ -20,9 +20,9 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/fees"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A bazaar is a world in which others trade, and whose processes go by what they pay.
@@ -120,9 +120,9 @@ func TestMarket(t *testing.T) {
 		harness.Until(b.Ctx, 30*time.Minute) // the pool fills
 		b.open()
 		b.weighing(8, "q", "first")
-		x := b.Await("first", lifecycle.Done, 3*time.Hour)
+		x := b.Await("first", tx.Done, 3*time.Hour)
 		// Nobody had signed its type: it was supposed to weigh 8, and weighs 9.
-		paid := func(x *lifecycle.Transaction, n, weight int) {
+		paid := func(x *tx.Transaction, n, weight int) {
 			t.Helper()
 			a := x.Attempt(n)
 			if a == nil || a.Weight != weight || a.Quote.Weight != weight || a.Quote.Why != fees.Pool ||
@@ -132,21 +132,21 @@ func TestMarket(t *testing.T) {
 		}
 		paid(x, 2, 9)
 		b.weighing(8, "q", "same")
-		paid(b.Await("same", lifecycle.Done, 3*time.Hour), 1, 9)
+		paid(b.Await("same", tx.Done, 3*time.Hour), 1, 9)
 		b.weighing(16, "q", "heavier")
-		x = b.Await("heavier", lifecycle.Done, 3*time.Hour)
+		x = b.Await("heavier", tx.Done, 3*time.Hour)
 		paid(x, 2, 17)
-		if was := x.Attempts[0]; was.Error == nil || was.Error.Code != lifecycle.CodeRepriced || was.Hash != "" ||
+		if was := x.Attempts[0]; was.Error == nil || was.Error.Code != tx.CodeRepriced || was.Hash != "" ||
 			was.Weight != 17 {
 			t.Errorf("never left: %+v", was)
 		}
 		b.weighing(1, "q", "lighter")
-		paid(b.Await("lighter", lifecycle.Done, 3*time.Hour), 2, 2)
+		paid(b.Await("lighter", tx.Done, 3*time.Hour), 2, 2)
 		// One proof each. What misses its block may be outbid and raised: that signs again too.
 		resigned := 0
 		for uid, wrong := range map[string]bool{"first": true, "same": false, "heavier": true, "lighter": true} {
 			for i, a := range b.Get(uid).Attempts {
-				repriced := a.Error != nil && a.Error.Code == lifecycle.CodeRepriced
+				repriced := a.Error != nil && a.Error.Code == tx.CodeRepriced
 				if repriced != (wrong && i == 0) || !repriced && a.Quote.Weight != a.Weight {
 					t.Errorf("%s, attempt %d: %+v", uid, i+1, a)
 				}
@@ -176,13 +176,13 @@ func TestRepricedAfterALanding(t *testing.T) {
 		b.open()
 		b.weighing(8, "q", "first")
 		b.weighing(16, "q", "second")
-		b.Await("first", lifecycle.Done, 3*time.Hour)
-		if x := b.Get("second"); len(x.Attempts) != 1 || x.Attempts[0].Base == "" || x.Phase != lifecycle.PhaseDispatching {
+		b.Await("first", tx.Done, 3*time.Hour)
+		if x := b.Get("second"); len(x.Attempts) != 1 || x.Attempts[0].Base == "" || x.Phase != tx.PhaseDispatching {
 			t.Fatalf("it is not being proved behind the first: %+v", x)
 		}
-		x := b.Await("second", lifecycle.Done, 3*time.Hour)
+		x := b.Await("second", tx.Done, 3*time.Hour)
 		was := x.Attempts[0]
-		if was.Error == nil || was.Error.Code != lifecycle.CodeRepriced || x.Attempts[1].Base != was.Base {
+		if was.Error == nil || was.Error.Code != tx.CodeRepriced || x.Attempts[1].Base != was.Base {
 			t.Errorf("signed again upon what it was made upon: %+v", x.Attempts)
 		}
 		if calls := b.Workers[devnet.Key(1)].Calls(); calls[devworker.Prove] != 2 {
@@ -221,7 +221,7 @@ func TestMarketCosts(t *testing.T) {
 				if c.busy && offers < sizes*9/10 || !c.busy && offers > sizes/10 {
 					t.Errorf("%d of %d looks went on to all of the pool", offers, sizes)
 				}
-				x := b.Await("t0", lifecycle.Done, time.Second)
+				x := b.Await("t0", tx.Done, time.Second)
 				if why := x.Attempts[0].Quote.Why; why == fees.Pool != c.busy {
 					t.Errorf("paid %d for %q", x.Attempts[0].Fee, why)
 				}
@@ -242,7 +242,7 @@ func TestMarketUnknown(t *testing.T) {
 		})
 		b.open()
 		b.Post("q", "t")
-		x := b.Await("t", lifecycle.Done, 3*time.Hour)
+		x := b.Await("t", tx.Done, 3*time.Hour)
 		if a := x.Attempts[0]; a.Fee != b.Policy.Fee || a.Quote.Why != fees.Unknown {
 			t.Errorf("%+v", a)
 		}
@@ -267,7 +267,7 @@ func TestMarketAwaited(t *testing.T) {
 				b.open()
 				harness.Until(b.Ctx, idle)
 				b.Post("q", "t")
-				x := b.Await("t", lifecycle.Done, 3*time.Hour)
+				x := b.Await("t", tx.Done, 3*time.Hour)
 				if why := x.Attempts[0].Quote.Why; why != fees.Pool {
 					t.Errorf("planned for %q", why)
 				}

@@ -6,6 +6,7 @@ import (
 
 	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Meter is told what happens, for figures. Its functions are called concurrently,
@@ -29,7 +30,7 @@ type Move struct {
 	Queue    string           // that it stands in
 	Key      string           // name of the API key that it was posted with, "" for none
 	Reason   lifecycle.Reason // of the decision, or of what was learnt
-	From, To lifecycle.Phase
+	From, To tx.Phase
 	Failure  string // its class, see [lifecycle.Step.Failure]; "" if it is none
 	Retry    bool   // the try that begins counts as a retry
 	Orphaned bool   // what was DONE is in no block any more
@@ -45,7 +46,7 @@ type Settlement struct {
 	Quote        fees.Quote // that it was estimated from
 	Failed       bool       // in that block
 	Beside       bool       // the one before it of its queue is in that block, too
-	Touched      []lifecycle.Account
+	Touched      []tx.Account
 	// Waited is the time since this process first sent what might have landed, Blocks
 	// how many blocks came since, its own included; 0 if another process did.
 	Waited time.Duration
@@ -78,7 +79,7 @@ func (s *Sequencer) timed(typ, call string, began time.Time, err error) {
 }
 
 // moved tells of a stored change.
-func (s *Sequencer) moved(before, t *lifecycle.Transaction, step *lifecycle.Step) {
+func (s *Sequencer) moved(before, t *tx.Transaction, step *lifecycle.Step) {
 	if s.Observe != nil {
 		s.Observe(before, t, step)
 	}
@@ -95,15 +96,15 @@ func (s *Sequencer) moved(before, t *lifecycle.Transaction, step *lifecycle.Step
 	}
 	tell(s.Meter.Moved, m)
 	s.ways(before, t)
-	if len(t.Attempts) > len(before.Attempts) && before.Phase == lifecycle.PhaseWatching {
+	if len(t.Attempts) > len(before.Attempts) && before.Phase == tx.PhaseWatching {
 		tell(s.Meter.Raised, t.Type)
 	}
 }
 
 // boundHere tells of a transaction that was bound just now.
-func (s *Sequencer) boundHere(t *lifecycle.Transaction) {
+func (s *Sequencer) boundHere(t *tx.Transaction) {
 	before := *t
-	before.Phase, before.ChangedAt = lifecycle.PhaseWaiting, time.Time{}
+	before.Phase, before.ChangedAt = tx.PhaseWaiting, time.Time{}
 	if t.Revision == 1 {
 		before.ChangedAt = t.ReceivedAt
 	}
@@ -111,7 +112,7 @@ func (s *Sequencer) boundHere(t *lifecycle.Transaction) {
 }
 
 // settled tells of the attempts that are in a block now.
-func (o *owner) settled(before, t *lifecycle.Transaction) {
+func (o *owner) settled(before, t *tx.Transaction) {
 	local := o.drive.Local()
 	if t.Ledger != "" {
 		return // it costs nothing, and is in no block of Mina

@@ -20,8 +20,8 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestSlowLooks: where a look at the chain takes longer than the interval between
@@ -52,13 +52,13 @@ func TestSlowLooks(t *testing.T) {
 		)
 		w.Post("q", "first")
 		w.AwaitTxn("first", "sent", time.Hour,
-			func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
+			func(t *tx.Transaction) bool { return t.Phase == tx.PhaseWatching })
 		<-time.After(3 * time.Minute) // it takes a few looks to see how long they are
 		for i := range count - 1 {
 			uid := fmt.Sprint("t", i)
 			w.Post("q"+uid, uid)
 			<-time.After(w.Policy.CycleInterval + time.Second)
-			if w.Get(uid).Phase == lifecycle.PhaseWaiting {
+			if w.Get(uid).Phase == tx.PhaseWaiting {
 				t.Errorf("%s waits although a sender is free", uid)
 			}
 		}
@@ -77,11 +77,11 @@ func TestQuorumBack(t *testing.T) {
 		w.Start()
 		w.Post("q", "a")
 		<-time.After(10*time.Minute + 7*time.Second) // senders are looked at at each full minute
-		if w.Get("a").Phase != lifecycle.PhaseWaiting {
+		if w.Get("a").Phase != tx.PhaseWaiting {
 			t.Error("it does not wait")
 		}
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{}))
-		w.AwaitTxn("a", "bound", 2*w.Policy.InclusionInterval, func(t *lifecycle.Transaction) bool { return t.Phase.Bound() })
+		w.AwaitTxn("a", "bound", 2*w.Policy.InclusionInterval, func(t *tx.Transaction) bool { return t.Phase.Bound() })
 	})
 }
 
@@ -104,7 +104,7 @@ func TestBegunWithoutNodes(t *testing.T) {
 		}
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{}))
 		w.Post("q", "a")
-		w.Await("a", lifecycle.Done, time.Hour)
+		w.Await("a", tx.Done, time.Hour)
 	})
 }
 
@@ -121,7 +121,7 @@ func TestOtherNetwork(t *testing.T) {
 				first, client := w.Start(), w.Redis.NewClient()
 				defer func() { _ = client.Close() }()
 				w.Post("q", "a")
-				w.Await("a", lifecycle.Done, time.Hour)
+				w.Await("a", tx.Done, time.Hour)
 				first.Stop()
 				w.Stranger(account, 1, 1_000_000_000)
 				<-time.After(time.Hour)
@@ -184,7 +184,7 @@ func gatewayAnswers(t *testing.T, f devnet.Faults, legacy bool) {
 		w.Post(uid, uid)
 	}
 	for _, uid := range []string{"a", "b", "c"} {
-		got := w.Await(uid, lifecycle.Done, 3*time.Hour)
+		got := w.Await(uid, tx.Done, 3*time.Hour)
 		if len(got.Attempts) != 1 || got.Retries != 0 {
 			t.Errorf("%s: %+v", uid, got.Attempts)
 		}
@@ -220,7 +220,7 @@ func TestLandedWhileStored(t *testing.T) {
 		client.AddHook(slow)
 		w.Launch(harness.Links{Dial: w.Web.Dial, Redis: client, Ended: func(error) {}})
 		w.Post("q", "a")
-		w.Await("a", lifecycle.Done, time.Hour)
+		w.Await("a", tx.Done, time.Hour)
 		if !slow.used.Load() || w.Get("a").Attempts[0].Hash != "" {
 			t.Errorf("slow: %t, its worker told %q", slow.used.Load(), w.Get("a").Attempts[0].Hash)
 		}

@@ -9,6 +9,7 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestOneHash: two attempts may have one hash, for that covers no proofs. Mina: with the same nonce,
@@ -30,22 +31,22 @@ func TestOneHash(t *testing.T) {
 				w.Start()
 				w.Post("q", "a")
 				w.Post("q", "b")
-				check := func(when string, a *lifecycle.Transaction) {
+				check := func(when string, a *tx.Transaction) {
 					t.Helper()
 					if len(a.Attempts) != 2 || a.Attempts[0].Hash != a.Attempts[1].Hash || a.Attempts[0].Hash == "" {
 						t.Fatalf("%s: not two attempts of one hash: %+v", when, a.Attempts)
 					}
 					first, second := a.Attempts[0], a.Attempts[1]
-					if a.Landed != 2 || first.State != lifecycle.Refused || second.State != lifecycle.Included || a.Open() {
+					if a.Landed != 2 || first.State != tx.Refused || second.State != tx.Included || a.Open() {
 						t.Errorf("%s: landed %d, %s and %s, open %v", when, a.Landed, first.State, second.State, a.Open())
 					}
 				}
-				check("done", w.Await("a", lifecycle.Done, 5*time.Hour))
+				check("done", w.Await("a", tx.Done, 5*time.Hour))
 				w.OK(w.Net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
-				w.AwaitTxn("a", "orphaned", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
+				w.AwaitTxn("a", "orphaned", time.Hour, func(t *tx.Transaction) bool { return t.Reopened })
 				check("final", w.AwaitTxn("a", "final", 5*time.Hour,
-					func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() }))
-				w.Await("b", lifecycle.Done, 5*time.Hour)
+					func(t *tx.Transaction) bool { return !t.FinalAt.IsZero() }))
+				w.Await("b", tx.Done, 5*time.Hour)
 				if got := w.Effects("a", "b"); len(got) != 2 {
 					t.Errorf("effects %v", got)
 				}

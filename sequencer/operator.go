@@ -10,12 +10,13 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // order applies what a person asks for to what is stored now, and anew if that has
 // changed meanwhile. What lacks something that this process knows to be out is left as it is
 // until that is written back: ErrUnsettled.
-func (s *Sequencer) order(ctx context.Context, uid string, order lifecycle.Order) (*lifecycle.Transaction, error) {
+func (s *Sequencer) order(ctx context.Context, uid string, order tx.Order) (*tx.Transaction, error) {
 	for {
 		t, err := s.Store.Get(ctx, uid)
 		if err != nil {
@@ -24,7 +25,7 @@ func (s *Sequencer) order(ctx context.Context, uid string, order lifecycle.Order
 		if s.recovery.Lacks(t) {
 			return nil, fmt.Errorf("what is out of %s was forgotten: %w", uid, queues.ErrUnsettled)
 		}
-		v := s.view(t, lifecycle.Sighting{})
+		v := s.view(t, tx.Sighting{})
 		if v.Train, err = s.followers(ctx, t); err != nil {
 			return nil, err
 		}
@@ -56,7 +57,7 @@ func (s *Sequencer) order(ctx context.Context, uid string, order lifecycle.Order
 }
 
 // followers are those that run behind t, whoever drives them.
-func (s *Sequencer) followers(ctx context.Context, t *lifecycle.Transaction) (train lifecycle.Train, err error) {
+func (s *Sequencer) followers(ctx context.Context, t *tx.Transaction) (train lifecycle.Train, err error) {
 	if !t.Phase.Bound() || t.Ledger != "" {
 		return train, nil
 	}
@@ -74,22 +75,22 @@ func (s *Sequencer) followers(ctx context.Context, t *lifecycle.Transaction) (tr
 // Retry puts a FAILED or UNRESOLVED transaction back to its old place in the
 // queue, with fresh retries. Errors: lifecycle.ErrNotRetryable,
 // lifecycle.ErrMightStillLand, queues.ErrNotFound, queues.ErrUnavailable.
-func (s *Sequencer) Retry(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
-	return s.order(ctx, uid, lifecycle.Order{What: lifecycle.OrderRetry})
+func (s *Sequencer) Retry(ctx context.Context, uid string) (*tx.Transaction, error) {
+	return s.order(ctx, uid, tx.Order{What: tx.OrderRetry})
 }
 
 // Cancel takes a transaction back. If an attempt might still land, or its worker has it,
 // pending is true: no further attempt is made, and what becomes of this one decides.
 // Errors: lifecycle.ErrNotCancellable, queues.ErrNotFound, queues.ErrUnavailable.
-func (s *Sequencer) Cancel(ctx context.Context, uid string) (t *lifecycle.Transaction, pending bool, err error) {
-	t, err = s.order(ctx, uid, lifecycle.Order{What: lifecycle.OrderCancel})
+func (s *Sequencer) Cancel(ctx context.Context, uid string) (t *tx.Transaction, pending bool, err error) {
+	t, err = s.order(ctx, uid, tx.Order{What: tx.OrderCancel})
 	return t, err == nil && !t.Phase.Final(), err
 }
 
 // expire ends what waits and whose deadline has come: nobody drives it.
 func (s *Sequencer) expire(ctx context.Context, uid string) {
-	_, err := s.order(ctx, uid, lifecycle.Order{What: lifecycle.OrderExpire})
-	if err != nil && !errors.Is(err, lifecycle.ErrNotExpired) && !errors.Is(err, queues.ErrNotFound) && ctx.Err() == nil {
+	_, err := s.order(ctx, uid, tx.Order{What: tx.OrderExpire})
+	if err != nil && !errors.Is(err, tx.ErrNotExpired) && !errors.Is(err, queues.ErrNotFound) && ctx.Err() == nil {
 		s.Log.Warn("a deadline is looked at again later", "err", err)
 	}
 }
@@ -98,16 +99,16 @@ func (s *Sequencer) expire(ctx context.Context, uid string) {
 // with this hash, or nothing of it will ever land. What the chain contradicts
 // is refused. Errors: lifecycle.ErrContradicted, ErrFollowed, or ErrNotRetryable if nothing
 // is open, queues.ErrNotFound, queues.ErrUnavailable.
-func (s *Sequencer) Resolve(ctx context.Context, uid string, landed bool, hash string) (*lifecycle.Transaction, error) {
-	order := lifecycle.Order{What: lifecycle.OrderDead}
+func (s *Sequencer) Resolve(ctx context.Context, uid string, landed bool, hash string) (*tx.Transaction, error) {
+	order := tx.Order{What: tx.OrderDead}
 	if landed {
-		order = lifecycle.Order{What: lifecycle.OrderLanded, Hash: hash}
+		order = tx.Order{What: tx.OrderLanded, Hash: hash}
 	}
 	t, err := s.Store.Get(ctx, uid)
 	if err != nil {
 		return nil, err
 	}
-	v := s.view(t, lifecycle.Sighting{})
+	v := s.view(t, tx.Sighting{})
 	if _, err := lifecycle.Ask(&v, order); err != nil {
 		return nil, err
 	}
@@ -122,19 +123,19 @@ func (s *Sequencer) Resolve(ctx context.Context, uid string, landed bool, hash s
 }
 
 // notIncluded are the fates by which no block holds a command.
-var notIncluded = []lifecycle.Fate{
-	lifecycle.FateAbsent, lifecycle.FatePooled, lifecycle.FateDisplaced, lifecycle.FateExpired,
+var notIncluded = []tx.Fate{
+	tx.FateAbsent, tx.FatePooled, tx.FateDisplaced, tx.FateExpired,
 }
 
 // contradicted asks the chain about what a person says. It does so under a name
 // of its own, and no longer than that: another process may be the one that
 // follows t, and this one would go on asking.
-func (s *Sequencer) contradicted(ctx context.Context, t *lifecycle.Transaction, landed bool, hash string) error {
+func (s *Sequencer) contradicted(ctx context.Context, t *tx.Transaction, landed bool, hash string) error {
 	w, _ := lifecycle.WatchOf(t, lifecycle.Memo(s.Namespace, t.UID))
 	a := t.FirstOpen()
 	if landed {
 		// Look for that hash, without believing that all of the account is ours.
-		w = lifecycle.Watch{
+		w = tx.Watch{
 			Payer:  a.Sender,
 			Nonce:  a.Nonce,
 			Hashes: []string{hash},
@@ -143,27 +144,27 @@ func (s *Sequencer) contradicted(ctx context.Context, t *lifecycle.Transaction, 
 		}
 	}
 	switch g := s.search(ctx, w); {
-	case !landed && (g.Fate == lifecycle.FateIncluded || g.Fate == lifecycle.FatePooled):
-		return fmt.Errorf("%s is %s: %w", g.Hash, g.Fate, lifecycle.ErrContradicted)
+	case !landed && (g.Fate == tx.FateIncluded || g.Fate == tx.FatePooled):
+		return fmt.Errorf("%s is %s: %w", g.Hash, g.Fate, tx.ErrContradicted)
 	case !landed:
-	case g.Fate == lifecycle.FateFailed:
-		return fmt.Errorf("%s failed in block %d: %w", hash, g.Height, lifecycle.ErrContradicted)
-	case g.Fate == lifecycle.FateIncluded && g.Hash != hash:
-		return fmt.Errorf("%s is in block %d instead: %w", g.Hash, g.Height, lifecycle.ErrContradicted)
+	case g.Fate == tx.FateFailed:
+		return fmt.Errorf("%s failed in block %d: %w", hash, g.Height, tx.ErrContradicted)
+	case g.Fate == tx.FateIncluded && g.Hash != hash:
+		return fmt.Errorf("%s is in block %d instead: %w", g.Hash, g.Height, tx.ErrContradicted)
 	case g.Agreed && slices.Contains(notIncluded, g.Fate):
 		// It may have been sent at another nonce: by a worker that ignores what it is given, or in a
 		// call that Redis has forgotten.
 		w.Legacy, w.Found, w.Since = true, true, s.slotOf(t.ReceivedAt, a)
-		if a.Legacy && s.search(ctx, w).Fate == lifecycle.FateIncluded {
+		if a.Legacy && s.search(ctx, w).Fate == tx.FateIncluded {
 			return nil
 		}
-		return fmt.Errorf("no block holds %s: %w", hash, lifecycle.ErrContradicted)
+		return fmt.Errorf("no block holds %s: %w", hash, tx.ErrContradicted)
 	}
 	return nil
 }
 
 // slotOf is the slot of a time before an attempt was planned, or one before that; 0 if slots are not known.
-func (s *Sequencer) slotOf(at time.Time, a *lifecycle.Attempt) uint32 {
+func (s *Sequencer) slotOf(at time.Time, a *tx.Attempt) uint32 {
 	slot := s.Chain.Chain().SlotTime
 	if slot <= 0 {
 		return 0
@@ -172,7 +173,7 @@ func (s *Sequencer) slotOf(at time.Time, a *lifecycle.Attempt) uint32 {
 }
 
 // search is what all nodes say of w now.
-func (s *Sequencer) search(ctx context.Context, w lifecycle.Watch) lifecycle.Sighting {
+func (s *Sequencer) search(ctx context.Context, w tx.Watch) tx.Sighting {
 	id := s.nameFor("resolve")
 	s.Chain.Watch(id, w)
 	defer s.Chain.Forget(id)

@@ -18,8 +18,8 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/audit"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestCancelBeforeTheFirstLook: a process that has bound a transaction, and has
@@ -31,7 +31,7 @@ func TestCancelBeforeTheFirstLook(t *testing.T) {
 		w.Worker(1, devworker.Options{ProveTime: time.Minute})
 		first := w.Start() // reconciles the senders
 		w.Post("claim", "first")
-		w.Await("first", lifecycle.Done, time.Hour)
+		w.Await("first", tx.Done, time.Hour)
 		first.Stop()
 		w.Post("claim", "a")
 		p := w.Process(harness.Links{Dial: w.Web.Dial, Redis: w.Redis.NewClient()})
@@ -51,8 +51,8 @@ func TestCancelBeforeTheFirstLook(t *testing.T) {
 		ctx, stop := context.WithCancel(w.Ctx)
 		ended := make(chan error)
 		go func() { ended <- p.Run(ctx) }()
-		got := w.AwaitTxn("a", "final", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase.Final() })
-		if n := len(w.Effects("a")); got.State() == lifecycle.Failed && n != 0 || got.State() == lifecycle.Done && n != 1 {
+		got := w.AwaitTxn("a", "final", time.Hour, func(t *tx.Transaction) bool { return t.Phase.Final() })
+		if n := len(w.Effects("a")); got.State() == tx.Failed && n != 0 || got.State() == tx.Done && n != 1 {
 			t.Errorf("%s with %d effects", got.State(), n)
 		}
 		stop()
@@ -70,12 +70,12 @@ func TestCancelledElsewhere(t *testing.T) {
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: "(invalid (Invalid_proof))"}))
 		p := w.Start()
 		w.Post("claim", "a")
-		w.Await("a", lifecycle.Retry, time.Hour)
+		w.Await("a", tx.Retry, time.Hour)
 		desk := w.Process(harness.Links{Dial: w.Web.Dial, Redis: w.Redis.NewClient()})
 		if _, _, err := desk.Cancel(w.Ctx, "a"); err != nil {
 			t.Fatal(err)
 		}
-		w.Await("a", lifecycle.Failed, time.Hour)
+		w.Await("a", tx.Failed, time.Hour)
 		<-time.After(time.Minute) // whatever the other does now is over
 		if n := p.Chain.Watching(); n > 0 {
 			t.Errorf("goes on watching %d", n)
@@ -96,13 +96,13 @@ func TestResolveBesideANamesake(t *testing.T) {
 		w.Post("other", "b")
 		for _, uid := range []string{"resolve-1", "b"} {
 			w.AwaitTxn(uid, "watched", time.Hour,
-				func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseWatching })
+				func(t *tx.Transaction) bool { return t.Phase == tx.PhaseWatching })
 		}
-		if _, err := p.Resolve(w.Ctx, "b", false, ""); !errors.Is(err, lifecycle.ErrContradicted) {
+		if _, err := p.Resolve(w.Ctx, "b", false, ""); !errors.Is(err, tx.ErrContradicted) {
 			t.Errorf("resolved: %v", err)
 		}
-		w.Await("b", lifecycle.Done, time.Hour)
-		w.Await("resolve-1", lifecycle.Done, time.Hour)
+		w.Await("b", tx.Done, time.Hour)
+		w.Await("resolve-1", tx.Done, time.Hour)
 	})
 }
 
@@ -125,18 +125,18 @@ func TestResolveAtAnotherNonce(t *testing.T) {
 		w.Post("q", "a")
 		its := lands(1)
 		p := w.Start()
-		if got := w.Await("a", lifecycle.Unresolved, 5*time.Hour); got.Attempts[0].Nonce != 2 {
+		if got := w.Await("a", tx.Unresolved, 5*time.Hour); got.Attempts[0].Nonce != 2 {
 			t.Fatalf("planned: %+v", got.Attempts)
 		}
 		for _, hash := range []string{before, "5JnoneOfThem"} {
-			if _, err := p.Resolve(w.Ctx, "a", true, hash); !errors.Is(err, lifecycle.ErrContradicted) {
+			if _, err := p.Resolve(w.Ctx, "a", true, hash); !errors.Is(err, tx.ErrContradicted) {
 				t.Errorf("landed by %s: %v", hash, err)
 			}
 		}
 		if _, err := p.Resolve(w.Ctx, "a", true, its); err != nil {
 			t.Error(err)
 		}
-		if got := w.Await("a", lifecycle.Done, time.Minute); got.Hash() != its {
+		if got := w.Await("a", tx.Done, time.Minute); got.Hash() != its {
 			t.Errorf("DONE by %s, not %s", got.Hash(), its)
 		}
 		<-time.After(time.Hour)
@@ -195,7 +195,7 @@ func TestActor(t *testing.T) {
 		w.Worker(1, devworker.Options{ProveTime: time.Minute})
 		p := w.Start()
 		w.Post("claim", "a")
-		w.Await("a", lifecycle.Dispatching, time.Hour)
+		w.Await("a", tx.Dispatching, time.Hour)
 		w.Post("claim", "b")
 		ops, night := queues.By(w.Ctx, "ops"), queues.By(w.Ctx, "night")
 		if _, pending, err := p.Cancel(ops, "a"); err != nil || !pending {
@@ -203,10 +203,10 @@ func TestActor(t *testing.T) {
 		}
 		_, _, err := p.Cancel(night, "b")
 		w.OK(err)
-		w.Await("a", lifecycle.Failed, time.Hour)
+		w.Await("a", tx.Failed, time.Hour)
 		_, err = p.Retry(night, "b")
 		w.OK(err)
-		w.Await("b", lifecycle.Done, time.Hour)
+		w.Await("b", tx.Done, time.Hour)
 		w.OK(w.Store.Remove(ops, "a"))
 		var got []string
 		log, err := w.Store.ReadLog(w.Ctx, 0, 100)

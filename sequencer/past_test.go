@@ -10,6 +10,7 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // outage is longer than the nodes remember: 400 blocks, of which they hold 290.
@@ -20,7 +21,7 @@ const outage = 400 * harness.Slot
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	type ending struct {
-		state  lifecycle.State
+		state  tx.State
 		code   string
 		waits  lifecycle.WaitCode
 		landed bool
@@ -32,22 +33,22 @@ func TestOutage(t *testing.T) {
 		want    ending
 		person  bool // has to settle it, and it is tried again then
 	}{
-		"included": {archive: true, want: ending{state: lifecycle.Done, landed: true}},
+		"included": {archive: true, want: ending{state: tx.Done, landed: true}},
 		"failed": {
 			archive: true, net: func(w *harness.World) { w.Net.FailNext("", 1, "Account_nonce_precondition_unsatisfied") },
-			want: ending{state: lifecycle.Unresolved, code: "Account_nonce_precondition_unsatisfied"}, person: true,
+			want: ending{state: tx.Unresolved, code: "Account_nonce_precondition_unsatisfied"}, person: true,
 		},
 		"never included": {
 			sent: func(w *harness.World, hash string) { w.Net.Drop(hash) },
-			want: ending{state: lifecycle.Done, landed: true}, // expired, and tried again
+			want: ending{state: tx.Done, landed: true}, // expired, and tried again
 		},
-		"included, and no archive": {want: ending{state: lifecycle.Revision, waits: lifecycle.WaitPerson}, person: true},
+		"included, and no archive": {want: ending{state: tx.Revision, waits: lifecycle.WaitPerson}, person: true},
 		"a stranger's, with an archive": {
 			archive: true, sent: func(w *harness.World, hash string) {
 				w.Net.Drop(hash)
 				w.Stranger(devnet.Key(1), 0, 1_000_000_000)
 			},
-			want: ending{state: lifecycle.Revision, waits: lifecycle.WaitPerson}, person: true,
+			want: ending{state: tx.Revision, waits: lifecycle.WaitPerson}, person: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +62,7 @@ func TestOutage(t *testing.T) {
 					tt.net(w)
 				}
 				w.Post("claim", "a")
-				before := w.Await("a", lifecycle.Revision, time.Hour)
+				before := w.Await("a", tx.Revision, time.Hour)
 				p.Kill()
 				if tt.sent != nil {
 					tt.sent(w, before.Hash())
@@ -69,7 +70,7 @@ func TestOutage(t *testing.T) {
 				<-time.After(outage)
 				took := w.Effects("a")
 				p = w.Start()
-				got := w.AwaitTxn("a", string(tt.want.state), 3*time.Hour, func(t *lifecycle.Transaction) bool {
+				got := w.AwaitTxn("a", string(tt.want.state), 3*time.Hour, func(t *tx.Transaction) bool {
 					return t.State() == tt.want.state && t.Claim != before.Claim
 				})
 				if tt.want.landed {
@@ -92,16 +93,16 @@ func TestOutage(t *testing.T) {
 				}
 				if tt.person {
 					landed := len(took) > 0
-					if tt.want.state == lifecycle.Unresolved {
+					if tt.want.state == tx.Unresolved {
 						_, err := p.Retry(w.Ctx, "a")
 						w.OK(err)
 					} else if _, err := p.Resolve(w.Ctx, "a", landed, before.Hash()); err != nil {
 						t.Fatal(err)
 					}
 				}
-				w.Await("a", lifecycle.Done, 12*time.Hour)
+				w.Await("a", tx.Done, 12*time.Hour)
 				w.Post("claim", "b")
-				w.Await("b", lifecycle.Done, 12*time.Hour)
+				w.Await("b", tx.Done, 12*time.Hour)
 				if got := w.Effects("a", "b"); len(got) != 2 || got[0] != "a" {
 					t.Errorf("effects %v", got)
 				}
@@ -121,16 +122,16 @@ func TestOutageAfterDone(t *testing.T) {
 			w.Worker(1, devworker.Options{})
 			p := w.Start()
 			w.Post("claim", "a")
-			w.Await("a", lifecycle.Done, time.Hour)
+			w.Await("a", tx.Done, time.Hour)
 			p.Kill()
 			<-time.After(outage)
 			w.Start()
 			<-time.After(time.Hour)
-			if got := w.Get("a"); got.State() != lifecycle.Done || got.Reopened || got.FinalAt.IsZero() {
+			if got := w.Get("a"); got.State() != tx.Done || got.Reopened || got.FinalAt.IsZero() {
 				t.Errorf("archive %v: %+v", archive, got)
 			}
 			w.Post("claim", "b")
-			w.Await("b", lifecycle.Done, time.Hour)
+			w.Await("b", tx.Done, time.Hour)
 			if got := w.Effects("a", "b"); len(got) != 2 {
 				t.Errorf("effects %v", got)
 			}
@@ -148,7 +149,7 @@ func TestUndone(t *testing.T) {
 		_, worker := w.Worker(1, devworker.Options{})
 		p := w.Start()
 		w.Post("claim", "a")
-		w.Await("a", lifecycle.Done, time.Hour)
+		w.Await("a", tx.Done, time.Hour)
 		p.Kill()
 		w.Net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
 		w.OK(w.Net.Reorg(devnet.Reorg{Depth: 1}))
@@ -157,7 +158,7 @@ func TestUndone(t *testing.T) {
 			t.Fatalf("%d effects", n)
 		}
 		p = w.Start()
-		a := w.Await("a", lifecycle.Unresolved, 3*time.Hour)
+		a := w.Await("a", tx.Unresolved, 3*time.Hour)
 		if a.Error == nil || a.Error.Code != "Account_nonce_precondition_unsatisfied" || a.Landed != 0 || a.Open() {
 			t.Errorf("%+v", a)
 		}
@@ -167,7 +168,7 @@ func TestUndone(t *testing.T) {
 		}
 		_, err := p.Retry(w.Ctx, "a")
 		w.OK(err)
-		w.Await("a", lifecycle.Done, 12*time.Hour)
+		w.Await("a", tx.Done, 12*time.Hour)
 		if n := len(w.Effects("a")); n != 1 {
 			t.Errorf("%d effects", n)
 		}
@@ -183,17 +184,17 @@ func TestResolveAsksTheArchive(t *testing.T) {
 		w.Worker(1, devworker.Options{})
 		p := w.Start()
 		w.Post("claim", "a")
-		w.Await("a", lifecycle.Revision, time.Hour)
+		w.Await("a", tx.Revision, time.Hour)
 		p.Kill()
 		<-time.After(3000 * harness.Slot) // more than one poll's search
 		w.Start()                         // it watches, and has no archive
 		<-time.After(time.Hour)
-		if got := w.Get("a"); got.State() != lifecycle.Revision {
+		if got := w.Get("a"); got.State() != tx.Revision {
 			t.Fatalf("%+v", got)
 		}
 		w.Archive = true
 		other := w.Process(harness.Links{Dial: w.Web.Dial, Redis: w.Redis.NewClient()})
-		if _, err := other.Resolve(w.Ctx, "a", false, ""); !errors.Is(err, lifecycle.ErrContradicted) {
+		if _, err := other.Resolve(w.Ctx, "a", false, ""); !errors.Is(err, tx.ErrContradicted) {
 			t.Errorf("dead, says a person: %v", err)
 		}
 		if _, err := other.Resolve(w.Ctx, "a", true, w.Get("a").Hash()); err != nil {
@@ -202,6 +203,6 @@ func TestResolveAsksTheArchive(t *testing.T) {
 		if n := other.Chain.Watching(); n > 0 {
 			t.Errorf("the process that was asked goes on watching %d", n)
 		}
-		w.Await("a", lifecycle.Done, time.Minute)
+		w.Await("a", tx.Done, time.Minute)
 	})
 }

@@ -15,8 +15,8 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A readOnly hook has Redis answer all but changes of transactions as long as it is on, or, where
@@ -98,7 +98,7 @@ func TestPatience(t *testing.T) {
 				ended := make(chan error)
 				go func() { ended <- p.Run(ctx) }()
 				w.Post("q", "a")
-				w.AwaitTxn("a", "bound", time.Minute, func(t *lifecycle.Transaction) bool { return t.Phase.Bound() })
+				w.AwaitTxn("a", "bound", time.Minute, func(t *tx.Transaction) bool { return t.Phase.Bound() })
 				<-time.After(time.Minute)
 				before := tried.Load()
 				<-time.After(2 * time.Minute)
@@ -106,7 +106,7 @@ func TestPatience(t *testing.T) {
 					t.Errorf("tried %d times in two minutes", n)
 				}
 				hook.on.Store(false)
-				w.Await("a", lifecycle.Done, time.Hour)
+				w.Await("a", tx.Done, time.Hour)
 				stop()
 				w.OK(<-ended)
 			})
@@ -129,20 +129,20 @@ func TestRetriesAsked(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fault devworker.Fault
 		most  int // calls
-		ends  lifecycle.State
+		ends  tx.State
 		do    func(w *harness.World, p *harness.Process)
 	}{
-		"busy":                        {away(devworker.Busy, 5), 7, lifecycle.Done, nil},
-		"broken off":                  {away(devworker.Cut, 5), 7, lifecycle.Done, nil},
-		"hanging":                     {away(devworker.Hang, 2), 4, lifecycle.Done, nil},
-		"a gateway":                   {gateway, 5, lifecycle.Done, nil},
-		"never again":                 {away(devworker.Cut, never), 300, lifecycle.Failed, nil},
-		"without one":                 {without, 1, lifecycle.Failed, nil},
-		"left alone":                  {left, 4, lifecycle.Done, nil},
-		"cancelled then":              {away(devworker.Hang, never), 2, lifecycle.Failed, cancelled},
-		"moved":                       {away(devworker.Cut, never), 40, lifecycle.Done, moves},
-		"handed over":                 {away(devworker.Cut, 20), 30, lifecycle.Done, handedOver},
-		"left alone by one that ends": {long, 4, lifecycle.Done, handedOver},
+		"busy":                        {away(devworker.Busy, 5), 7, tx.Done, nil},
+		"broken off":                  {away(devworker.Cut, 5), 7, tx.Done, nil},
+		"hanging":                     {away(devworker.Hang, 2), 4, tx.Done, nil},
+		"a gateway":                   {gateway, 5, tx.Done, nil},
+		"never again":                 {away(devworker.Cut, never), 300, tx.Failed, nil},
+		"without one":                 {without, 1, tx.Failed, nil},
+		"left alone":                  {left, 4, tx.Done, nil},
+		"cancelled then":              {away(devworker.Hang, never), 2, tx.Failed, cancelled},
+		"moved":                       {away(devworker.Cut, never), 40, tx.Done, moves},
+		"handed over":                 {away(devworker.Cut, 20), 30, tx.Done, handedOver},
+		"left alone by one that ends": {long, 4, tx.Done, handedOver},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,12 +154,12 @@ func TestRetriesAsked(t *testing.T) {
 				p := w.Start()
 				w.Post("q", "a")
 				if tc.do != nil {
-					w.AwaitTxn("a", "weighed", time.Minute, func(t *lifecycle.Transaction) bool {
-						return t.Phase == lifecycle.PhaseFailing && worker.Calls()[devworker.MaxRetries] > 0
+					w.AwaitTxn("a", "weighed", time.Minute, func(t *tx.Transaction) bool {
+						return t.Phase == tx.PhaseFailing && worker.Calls()[devworker.MaxRetries] > 0
 					})
 					tc.do(w, p)
 				}
-				a := w.AwaitTxn("a", "final", time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase.Final() })
+				a := w.AwaitTxn("a", "final", time.Hour, func(t *tx.Transaction) bool { return t.Phase.Final() })
 				if n := worker.Calls()[devworker.MaxRetries]; a.State() != tc.ends || n == 0 || n > tc.most {
 					t.Errorf("%s (%+v), asked %d times", a.State(), a.Error, n)
 				}
@@ -172,7 +172,7 @@ func TestRetriesAsked(t *testing.T) {
 func cancelled(w *harness.World, p *harness.Process) {
 	_, _, err := p.Cancel(w.Ctx, "a")
 	w.OK(err)
-	w.Await("a", lifecycle.Failed, 5*time.Second)
+	w.Await("a", tx.Failed, 5*time.Second)
 }
 
 // moves has the worker be somewhere else, where it answers.

@@ -11,14 +11,14 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Race is between two queues of which commands were in flight at a time, and one required what the other
 // changes: which of them succeeds is a matter of chance. This process has seen it among those that it drives.
 type Race struct {
 	Queues  [2]string // in order of their names
-	Account lifecycle.Account
+	Account tx.Account
 	What    string // of Account, as in "state 2"
 	Since   time.Time
 	Seen    time.Time // last
@@ -40,7 +40,7 @@ type noticed struct {
 	mu sync.Mutex
 	// flying are by uid; at are the latest by account and queue, those that have ended just now among them.
 	flying map[string]*flight
-	at     map[lifecycle.Account]map[string]*flight
+	at     map[tx.Account]map[string]*flight
 	races  map[[2]string]*Race
 }
 
@@ -51,7 +51,7 @@ type flight struct {
 
 // notice looks whether what was signed for t races with what other queues have in flight, or had when its proof was
 // begun, and tells of it. It looks at those alone that touch an account that it touches.
-func (s *Sequencer) notice(t *lifecycle.Transaction, began time.Time, does dispatcher.Footprint) {
+func (s *Sequencer) notice(t *tx.Transaction, began time.Time, does dispatcher.Footprint) {
 	for _, r := range s.noticed.add(t, began, time.Now(), s.Policy.DispatchTimeout, does) {
 		s.Log.Warn("two queues race: post to one of them what changes this account", about(t, "with", r.other(t.Queue),
 			"account", r.Account.Key, "token", r.Account.Token, "what", r.What)...)
@@ -67,12 +67,12 @@ func (s *Sequencer) notice(t *lifecycle.Transaction, began time.Time, does dispa
 
 // add notes a command, and returns the races that are to be told of. What was over for longer than a
 // proof may take races with nothing.
-func (n *noticed) add(t *lifecycle.Transaction, began, now time.Time, proof time.Duration,
+func (n *noticed) add(t *tx.Transaction, began, now time.Time, proof time.Duration,
 	does dispatcher.Footprint) (news []Race) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.races == nil || max(len(n.flying), len(n.at), len(n.races)) >= mostNoticed {
-		n.flying, n.at = map[string]*flight{}, map[lifecycle.Account]map[string]*flight{}
+		n.flying, n.at = map[string]*flight{}, map[tx.Account]map[string]*flight{}
 		n.races = map[[2]string]*Race{}
 	}
 	f := &flight{does: does}
@@ -152,7 +152,7 @@ func (r *Race) other(queue string) string {
 }
 
 // raceOf says that the queue of t races, "" if it does not. limited is for who may not know other queues.
-func (s *Sequencer) raceOf(t *lifecycle.Transaction, limited bool) string {
+func (s *Sequencer) raceOf(t *tx.Transaction, limited bool) string {
 	for _, r := range s.Races() {
 		if slices.Contains(r.Queues[:], t.Queue) {
 			with := r.other(t.Queue)

@@ -12,8 +12,8 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A page takes lines of a log.
@@ -71,10 +71,10 @@ func TestRaces(t *testing.T) {
 				p := w.Start()
 				w.Post("q1", "a")
 				w.Post("q2", "b")
-				signed := func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 0 && t.Attempts[0].Weight > 0 }
+				signed := func(t *tx.Transaction) bool { return len(t.Attempts) > 0 && t.Attempts[0].Weight > 0 }
 				a, b := w.AwaitTxn("a", "signed", time.Hour, signed), w.AwaitTxn("b", "signed", time.Hour, signed)
 				synctest.Wait()
-				touched := []lifecycle.Account{{Key: c.on("q1"), Token: lifecycle.MinaToken}}
+				touched := []tx.Account{{Key: c.on("q1"), Token: tx.MinaToken}}
 				if got := a.Attempts[0].Touched; !slices.Equal(got, touched) {
 					t.Errorf("it touches %v, want %v", got, touched)
 				}
@@ -94,14 +94,14 @@ func TestRaces(t *testing.T) {
 					t.Errorf("events: %q", told)
 				}
 				for _, limited := range []bool{false, true} {
-					for _, x := range []*lifecycle.Transaction{a, b} {
+					for _, x := range []*tx.Transaction{a, b} {
 						e, err := p.Explain(w.Ctx, x.UID, limited)
 						w.OK(err)
 						with := map[string]string{"q1": "q2", "q2": "q1"}[x.Queue]
 						if limited {
 							with = "another one"
 						}
-						want := c.want > 0 && w.Get(x.UID).Phase != lifecycle.PhaseDone // which has won
+						want := c.want > 0 && w.Get(x.UID).Phase != tx.PhaseDone // which has won
 						if strings.Contains(e.Summary, "Its queue has raced with "+with+" since ") != want {
 							t.Errorf("%s explained: %q", x.UID, e.Summary)
 						}
@@ -111,8 +111,8 @@ func TestRaces(t *testing.T) {
 					races[0].Account.Key != c.on("") || !slices.Equal(told, []string{"q q1", "q q2"})) {
 					t.Errorf("%+v, events %q", races[0], told)
 				}
-				w.Await("a", lifecycle.Done, 10*time.Hour)
-				w.Await("b", lifecycle.Done, 10*time.Hour)
+				w.Await("a", tx.Done, 10*time.Hour)
+				w.Await("b", tx.Done, 10*time.Hour)
 			})
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A rowWorld is a service for one scenario: it counts the rows of the state table that
@@ -41,7 +42,7 @@ func newRowWorld(t *testing.T) *rowWorld {
 	r.World = harness.NewWith(t, devnet.Config{FillRate: 1, MaxZkapps: 2, Nodes: 1, FailWhen: r.failWhen},
 		harness.PatientPolicy())
 	table := harness.Rows()
-	r.Observe = func(before, after *lifecycle.Transaction, s *lifecycle.Step) {
+	r.Observe = func(before, after *tx.Transaction, s *lifecycle.Step) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for _, row := range table {
@@ -101,13 +102,13 @@ func (r *rowWorld) put(queue string, uids ...string) {
 func (r *rowWorld) done(uids ...string) {
 	r.Helper()
 	for _, uid := range uids {
-		r.Await(uid, lifecycle.Done, 48*time.Hour)
+		r.Await(uid, tx.Done, 48*time.Hour)
 	}
 }
 
-func (r *rowWorld) phase(uid string, p lifecycle.Phase) *lifecycle.Transaction {
+func (r *rowWorld) phase(uid string, p tx.Phase) *tx.Transaction {
 	r.Helper()
-	return r.AwaitTxn(uid, string(p), 24*time.Hour, func(t *lifecycle.Transaction) bool { return t.Phase == p })
+	return r.AwaitTxn(uid, string(p), 24*time.Hour, func(t *tx.Transaction) bool { return t.Phase == p })
 }
 
 func (r *rowWorld) retry(uid string) {
@@ -225,7 +226,7 @@ func workerScenarios() []scenario {
 			r.trouble("a", 2, memoryLoss)
 			r.begin()
 			r.put("q", "a")
-			r.Await("a", lifecycle.Failed, 2*time.Hour)
+			r.Await("a", tx.Failed, 2*time.Hour)
 			r.retry("a")
 			r.done("a")
 		}},
@@ -233,7 +234,7 @@ func workerScenarios() []scenario {
 			r.trouble("a", 1, devworker.Fault{Kind: devworker.Error, Code: "500", Message: "no such claim"})
 			r.begin()
 			r.put("q", "a")
-			r.Await("a", lifecycle.Unresolved, time.Hour)
+			r.Await("a", tx.Unresolved, time.Hour)
 			r.retry("a")
 			r.done("a")
 		}},
@@ -262,7 +263,7 @@ func workerScenarios() []scenario {
 			r.trouble("a", 1, memoryLoss)
 			r.begin()
 			r.put("q", "a")
-			r.phase("a", lifecycle.PhaseDelayed)
+			r.phase("a", tx.PhaseDelayed)
 			two, _ := r.add(2, devworker.Options{})
 			r.OK(r.Pool.Drain(r.Ctx, r.one))
 			r.done("a")
@@ -285,14 +286,14 @@ func blockScenarios() []scenario {
 			r.failing[lifecycle.Memo("test", "a")] = []string{"Update_not_permitted_balance"}
 			r.begin()
 			r.put("q", "a")
-			r.Await("a", lifecycle.Unresolved, 5*time.Hour)
+			r.Await("a", tx.Unresolved, 5*time.Hour)
 			r.retry("a")
 			r.done("a")
 		}},
 		{"dropped from the pool", nil, func(r *rowWorld) {
 			r.begin()
 			r.put("q", "a")
-			r.Net.Drop(r.Await("a", lifecycle.Revision, time.Hour).Hash())
+			r.Net.Drop(r.Await("a", tx.Revision, time.Hour).Hash())
 			r.done("a")
 		}},
 		{"a full chain", []string{"lingering, fee raised"}, func(r *rowWorld) {
@@ -311,10 +312,10 @@ func blockScenarios() []scenario {
 			r.refuse(`["Overloaded"]`)
 			r.begin()
 			r.put("q", "a")
-			r.AwaitTxn("a", "retried", 24*time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 2 })
+			r.AwaitTxn("a", "retried", 24*time.Hour, func(t *tx.Transaction) bool { return len(t.Attempts) == 2 })
 			r.refuse("")
 			r.done("a")
-			if a := r.Get("a").Attempts; a[0].State != lifecycle.Expired || a[0].Nonce != a[1].Nonce {
+			if a := r.Get("a").Attempts; a[0].State != tx.Expired || a[0].Nonce != a[1].Nonce {
 				r.Errorf("after expiry: %+v", a)
 			}
 		}},
@@ -322,10 +323,10 @@ func blockScenarios() []scenario {
 			r.worker1.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 5 * time.Minute})
 			r.begin()
 			r.put("q", "a")
-			planned := r.AwaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
+			planned := r.AwaitTxn("a", "planned", time.Hour, func(t *tx.Transaction) bool { return len(t.Attempts) == 1 })
 			r.Stranger(r.one, planned.Attempts[0].Nonce, 200_000_000)
-			r.phase("a", lifecycle.PhaseWaiting)
-			if s, err := r.Pool.Get(r.Ctx, r.one); err != nil || s.Reason != lifecycle.StoppedNonce {
+			r.phase("a", tx.PhaseWaiting)
+			if s, err := r.Pool.Get(r.Ctx, r.one); err != nil || s.Reason != tx.StoppedNonce {
 				r.Errorf("sender %+v, %v", s, err)
 			}
 			r.OK(r.Pool.Resume(r.Ctx, r.one))
@@ -335,21 +336,21 @@ func blockScenarios() []scenario {
 			r.refuse(`["Insufficient fee"]`)
 			r.begin()
 			r.put("q", "a")
-			r.phase("a", lifecycle.PhaseDelayed)
+			r.phase("a", tx.PhaseDelayed)
 			r.refuse("")
 			r.done("a")
 		}},
 		{"refused after a crash, then busy", []string{"deferred, open", "delay over, no retry used"}, func(r *rowWorld) {
 			r.crashSigned("a", `Insufficient fee`,
 				func() { r.trouble("a", 1, devworker.Fault{Kind: devworker.Busy, Wait: time.Minute}) })
-			r.AwaitTxn("a", "deferred", 24*time.Hour, func(t *lifecycle.Transaction) bool { return t.Deferred > 0 })
+			r.AwaitTxn("a", "deferred", 24*time.Hour, func(t *tx.Transaction) bool { return t.Deferred > 0 })
 			r.refuse("")
 			r.done("a")
 		}},
 		{"refused after a crash, then an error", []string{"error a retry may mend, open"}, func(r *rowWorld) {
 			r.crashSigned("a", `Insufficient fee`, func() { r.trouble("a", 1, memoryLoss) })
-			r.AwaitTxn("a", "tried again", 24*time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 1 })
-			r.phase("a", lifecycle.PhaseDelayed)
+			r.AwaitTxn("a", "tried again", 24*time.Hour, func(t *tx.Transaction) bool { return len(t.Attempts) > 1 })
+			r.phase("a", tx.PhaseDelayed)
 			r.refuse("")
 			r.done("a")
 		}},
@@ -357,7 +358,7 @@ func blockScenarios() []scenario {
 			r.crashSigned("a", `Insufficient fee`, func() {
 				r.trouble("a", 1, devworker.Fault{Kind: devworker.Error, Code: "500", Message: "no such claim"})
 			})
-			r.Await("a", lifecycle.Unresolved, 24*time.Hour)
+			r.Await("a", tx.Unresolved, 24*time.Hour)
 			r.refuse("")
 			r.retry("a")
 			r.done("a")
@@ -365,7 +366,7 @@ func blockScenarios() []scenario {
 		{"refused after a crash, no try left", []string{"retries used up, open"}, func(r *rowWorld) {
 			r.Policy.MaxRetries = 0
 			r.crashSigned("a", `(invalid (Invalid_proof))`, func() {})
-			r.Await("a", lifecycle.Failed, 24*time.Hour)
+			r.Await("a", tx.Failed, 24*time.Hour)
 			r.refuse("")
 			r.retry("a")
 			r.done("a")
@@ -380,10 +381,10 @@ func (r *rowWorld) crashSigned(uid, refusal string, meanwhile func()) {
 	r.worker1.Fail(devworker.Fault{UID: uid, Kind: devworker.Hang, Wait: time.Minute})
 	r.begin()
 	r.put("q", uid)
-	r.AwaitTxn(uid, "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
+	r.AwaitTxn(uid, "planned", time.Hour, func(t *tx.Transaction) bool { return len(t.Attempts) == 1 })
 	r.OK(r.Net.Node(0).SetFaults(devnet.Faults{Hang: true}))
-	r.AwaitTxn(uid, "signed", time.Hour, func(t *lifecycle.Transaction) bool {
-		return len(t.Attempts) > 0 && t.Attempts[0].State == lifecycle.Signed
+	r.AwaitTxn(uid, "signed", time.Hour, func(t *tx.Transaction) bool {
+		return len(t.Attempts) > 0 && t.Attempts[0].State == tx.Signed
 	})
 	r.p.Kill()
 	meanwhile()
@@ -397,7 +398,7 @@ func personScenarios() []scenario {
 			r.begin()
 			r.put("q", "a")
 			r.Post("q", "b")
-			if got, pending, err := r.p.Cancel(r.Ctx, "b"); err != nil || pending || got.State() != lifecycle.Failed {
+			if got, pending, err := r.p.Cancel(r.Ctx, "b"); err != nil || pending || got.State() != tx.Failed {
 				r.Errorf("cancel while waiting: %v, pending %v, %v", got.State(), pending, err)
 			}
 			r.done("a")
@@ -407,12 +408,12 @@ func personScenarios() []scenario {
 			r.begin()
 			r.Post("q", "a")
 			r.put("q", "b")
-			r.AwaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
+			r.AwaitTxn("a", "planned", time.Hour, func(t *tx.Transaction) bool { return len(t.Attempts) == 1 })
 			// Its owner may have ended it before the answer is made.
-			if got, pending, err := r.p.Cancel(r.Ctx, "a"); err != nil || !pending && got.State() != lifecycle.Failed {
+			if got, pending, err := r.p.Cancel(r.Ctx, "a"); err != nil || !pending && got.State() != tx.Failed {
 				r.Errorf("cancel with its worker: pending %v, %v", pending, err)
 			}
-			r.Await("a", lifecycle.Failed, time.Minute)
+			r.Await("a", tx.Failed, time.Minute)
 			r.done("b")
 			if got := r.Effects("a"); len(got) > 0 {
 				r.Error("it took effect although it was cancelled in time")
@@ -422,7 +423,7 @@ func personScenarios() []scenario {
 			r.trouble("a", 1, memoryLoss)
 			r.begin()
 			r.Post("q", "a")
-			r.phase("a", lifecycle.PhaseDelayed)
+			r.phase("a", tx.PhaseDelayed)
 			if _, pending, err := r.p.Cancel(r.Ctx, "a"); err != nil || pending {
 				r.Errorf("cancel in the delay: pending %v, %v", pending, err)
 			}
@@ -431,11 +432,11 @@ func personScenarios() []scenario {
 			r.refuse(`["Overloaded"]`)
 			r.begin()
 			r.put("q", "a")
-			r.phase("a", lifecycle.PhaseWatching)
+			r.phase("a", tx.PhaseWatching)
 			if _, pending, err := r.p.Cancel(r.Ctx, "a"); err != nil || !pending {
 				r.Errorf("cancel with an attempt open: pending %v, %v", pending, err)
 			}
-			r.Await("a", lifecycle.Failed, 24*time.Hour)
+			r.Await("a", tx.Failed, 24*time.Hour)
 			r.refuse("")
 			r.retry("a")
 			r.done("a")
@@ -468,8 +469,8 @@ func legacyScenarios() []scenario {
 			legacy(func(r *rowWorld, account string, w *devworker.Worker) {
 				w.Fail(devworker.Fault{UID: "a", Kind: devworker.Cut})
 				r.put("q", "a")
-				r.Await("a", lifecycle.Unresolved, 5*time.Hour)
-				if s, _ := r.Pool.Get(r.Ctx, account); s.Reason != lifecycle.OutcomeUnknown {
+				r.Await("a", tx.Unresolved, 5*time.Hour)
+				if s, _ := r.Pool.Get(r.Ctx, account); s.Reason != tx.OutcomeUnknown {
 					r.Errorf("sender of an unknown outcome: %+v", s)
 				}
 				if _, err := r.p.Retry(r.Ctx, "a"); err == nil {
@@ -487,7 +488,7 @@ func legacyScenarios() []scenario {
 			legacy(func(r *rowWorld, account string, w *devworker.Worker) {
 				w.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 40 * time.Minute})
 				r.put("q", "a")
-				r.Await("a", lifecycle.Unresolved, 5*time.Hour)
+				r.Await("a", tx.Unresolved, 5*time.Hour)
 				r.Stranger(account, r.Get("a").Attempts[0].Nonce, 200_000_000)
 				r.done("a")
 			}),
@@ -502,8 +503,8 @@ func reorgScenarios() []scenario {
 			r.put("q", "a")
 			r.done("a")
 			r.OK(r.Net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
-			r.AwaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
-			r.AwaitTxn("a", "landed again", time.Hour, func(t *lifecycle.Transaction) bool { return !t.Reopened })
+			r.AwaitTxn("a", "reopened", time.Hour, func(t *tx.Transaction) bool { return t.Reopened })
+			r.AwaitTxn("a", "landed again", time.Hour, func(t *tx.Transaction) bool { return !t.Reopened })
 		}},
 		{"it cannot land any more", []string{"cannot land any more"}, func(r *rowWorld) {
 			r.unlandable(nil)
@@ -513,7 +514,7 @@ func reorgScenarios() []scenario {
 			r.unlandable(func() {
 				r.trouble("b", 1, memoryLoss)
 				r.put("q", "b")
-				r.phase("b", lifecycle.PhaseDelayed)
+				r.phase("b", tx.PhaseDelayed)
 			})
 			r.done("b")
 		}},
@@ -521,7 +522,7 @@ func reorgScenarios() []scenario {
 			r.unlandable(func() {
 				r.trouble("b", 1, devworker.Fault{Kind: devworker.Hang, Wait: 9 * time.Minute})
 				r.put("q", "b")
-				r.phase("b", lifecycle.PhaseDispatching)
+				r.phase("b", tx.PhaseDispatching)
 			})
 			r.done("b")
 		}},
@@ -534,7 +535,7 @@ func (r *rowWorld) unlandable(meanwhile func()) {
 	r.Helper()
 	r.begin()
 	r.put("q", "a")
-	lost := r.Await("a", lifecycle.Done, time.Hour)
+	lost := r.Await("a", tx.Done, time.Hour)
 	r.add(2, devworker.Options{ProveTime: 30 * time.Second})
 	r.OK(r.Pool.Drain(r.Ctx, r.one))
 	if meanwhile != nil {
@@ -547,6 +548,6 @@ func (r *rowWorld) unlandable(meanwhile func()) {
 	for range r.Policy.SettleDepth + 1 {
 		r.Net.MakeBlock()
 	}
-	r.AwaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.State() != lifecycle.Done })
+	r.AwaitTxn("a", "reopened", time.Hour, func(t *tx.Transaction) bool { return t.State() != tx.Done })
 	r.done("a")
 }

@@ -30,6 +30,7 @@ import (
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/recovery"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Options are the parts of a Sequencer.
@@ -54,7 +55,7 @@ type Options struct {
 	// Observe is told every change of a record once it is stored, and every effect before
 	// it is begun, with the record as it stands; nil tells nobody. It is called
 	// concurrently.
-	Observe func(before, after *lifecycle.Transaction, s *lifecycle.Step)
+	Observe func(before, after *tx.Transaction, s *lifecycle.Step)
 	// Meter is told what happens; the zero one is told nothing.
 	Meter Meter
 	// Tracer is told what is done for transactions that are traced; the zero one nothing.
@@ -141,7 +142,7 @@ func (s *Sequencer) noteRelease(c *queues.Change) {
 	if !c.Before.Phase.Bound() || t.Phase.Bound() {
 		return
 	}
-	if a := t.Attempt(t.Landed); a != nil && t.Phase == lifecycle.PhaseDone {
+	if a := t.Attempt(t.Landed); a != nil && t.Phase == tx.PhaseDone {
 		if next, ok := c.Least[a.Sender]; ok {
 			s.sawNonce(a.Sender, next)
 		}

@@ -17,9 +17,9 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestHappyWay: a posted transaction runs through queue, sender, worker and
@@ -31,20 +31,20 @@ func TestHappyWay(t *testing.T) {
 		account, worker := w.Worker(1, devworker.Options{ProveTime: time.Minute})
 		w.Start()
 		w.Post("claim", "a")
-		done := w.Await("a", lifecycle.Done, time.Hour)
+		done := w.Await("a", tx.Done, time.Hour)
 		if got := w.Effects("a"); len(got) != 1 {
 			t.Fatalf("effects: %v", got)
 		}
 		a := done.Attempts[0]
-		if len(done.Attempts) != 1 || a.State != lifecycle.Included || a.Sender != account || a.Fee != w.Policy.Fee ||
+		if len(done.Attempts) != 1 || a.State != tx.Included || a.Sender != account || a.Fee != w.Policy.Fee ||
 			done.Hash() == "" {
 			t.Errorf("attempt: %+v", a)
 		}
-		w.AwaitTxn("a", "told", time.Minute, func(t *lifecycle.Transaction) bool { return t.Callback == "" })
+		w.AwaitTxn("a", "told", time.Minute, func(t *tx.Transaction) bool { return t.Callback == "" })
 		if told := worker.Told(); len(told) != 1 || told[0].Kind != devworker.OnSuccess {
 			t.Errorf("told: %+v", told)
 		}
-		w.AwaitTxn("a", "final", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
+		w.AwaitTxn("a", "final", 3*time.Hour, func(t *tx.Transaction) bool { return !t.FinalAt.IsZero() })
 	})
 }
 
@@ -64,7 +64,7 @@ func TestOrderOverSenders(t *testing.T) {
 			w.Post(fmt.Sprintf("q%d", i%5), uid)
 		}
 		for _, uid := range uids {
-			w.Await(uid, lifecycle.Done, 10*time.Hour)
+			w.Await(uid, tx.Done, 10*time.Hour)
 		}
 	})
 }
@@ -81,7 +81,7 @@ func TestLongProof(t *testing.T) {
 		for _, uid := range []string{"first", "second"} {
 			w.Post("claim", uid)
 			// Final: then nothing is watched, and nobody asks the chain during the next proof.
-			final := func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() }
+			final := func(t *tx.Transaction) bool { return !t.FinalAt.IsZero() }
 			if a := w.AwaitTxn(uid, "final", 3*time.Hour, final).Attempts; len(a) != 1 {
 				t.Errorf("%s: attempts %+v", uid, a)
 			}
@@ -96,7 +96,7 @@ func TestStrangeAnswers(t *testing.T) {
 	for name, before := range map[string]func(w *harness.World, account string){
 		"it has made one": func(w *harness.World, _ string) {
 			w.Post("other", "first")
-			w.Await("first", lifecycle.Done, time.Hour)
+			w.Await("first", tx.Done, time.Hour)
 		},
 		"it says so": func(*harness.World, string) {},
 	} {
@@ -122,9 +122,9 @@ func TestStrangeAnswers(t *testing.T) {
 				before(w, account)
 				strange.Store(2)
 				w.Post("claim", "a")
-				a := w.Await("a", lifecycle.Done, 3*time.Hour)
+				a := w.Await("a", tx.Done, 3*time.Hour)
 				if len(a.Attempts) != 3 || a.Attempts[0].Legacy || asked.Load() != 2 || sends.Load() != 0 || a.Retries != 2 ||
-					a.Attempts[0].Error.Code != lifecycle.CodeNotServed {
+					a.Attempts[0].Error.Code != tx.CodeNotServed {
 					t.Errorf("asked %d times in vain, and %d times to send: %+v", asked.Load(), sends.Load(), a.Attempts)
 				}
 			})
@@ -153,7 +153,7 @@ func TestWorkerMoves(t *testing.T) {
 		w.Post("claim", "a")
 		harness.Until(t.Context(), 30*time.Second)
 		w.OK(w.Pool.Configure(w.Ctx, map[string]string{account: "http://moved"}))
-		w.Await("a", lifecycle.Done, time.Hour)
+		w.Await("a", tx.Done, time.Hour)
 		if n := asked.Load(); n != 1 {
 			t.Errorf("where it was before, it was asked %d times", n)
 		}
@@ -174,9 +174,9 @@ func TestWrongCommand(t *testing.T) {
 				worker.Fail(devworker.Fault{Kind: devworker.Wrong, Field: field})
 				w.Start()
 				w.Post("q", "a")
-				a := w.Await("a", lifecycle.Done, time.Hour)
+				a := w.Await("a", tx.Done, time.Hour)
 				if first := a.Attempts[0]; !first.State.Unmade() || first.Error == nil ||
-					first.Error.Code != lifecycle.CodeMismatch {
+					first.Error.Code != tx.CodeMismatch {
 					t.Errorf("the first attempt: %+v", first)
 				}
 				if got := w.Effects("a"); len(got) != 1 || a.Landed != 2 || a.Retries != 1 {
@@ -202,7 +202,7 @@ func TestIdleCosts(t *testing.T) {
 		}))
 		p := w.Start()
 		w.Post("q", "a")
-		w.AwaitTxn("a", "final", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
+		w.AwaitTxn("a", "final", 3*time.Hour, func(t *tx.Transaction) bool { return !t.FinalAt.IsZero() })
 		<-time.After(time.Minute) // what was asked for before is over
 		before, scripts := asked.Load(), p.Store.Calls()
 		<-time.After(time.Hour)
@@ -247,7 +247,7 @@ func nonceSeenOnce(t *testing.T, queues [3]string) {
 		w.Post(queues[i], uid)
 	}
 	w.Start()
-	w.Await("c", lifecycle.Done, time.Hour)
+	w.Await("c", tx.Done, time.Hour)
 	if n := asked.Load(); n != 2 { // once for all balances
 		t.Errorf("the node was asked %d times for accounts", n)
 	}
@@ -269,12 +269,12 @@ func TestBoundBeforeTheAnswer(t *testing.T) {
 			Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
 		var answered atomic.Bool
 		client := w.Redis.NewClient()
-		client.AddHook(&slowOnce{word: string(lifecycle.OnSuccess), by: time.Minute, after: func() { answered.Store(true) }})
+		client.AddHook(&slowOnce{word: string(tx.OnSuccess), by: time.Minute, after: func() { answered.Store(true) }})
 		w.Launch(harness.Links{Dial: w.Web.Dial, Redis: client, Ended: func(error) {}})
 		w.Post("q", "a")
-		w.Await("a", lifecycle.Done, time.Hour)
+		w.Await("a", tx.Done, time.Hour)
 		w.Post("r", "b")
-		if b := w.Await("b", lifecycle.Done, time.Hour); b.Revision != 2 || answered.Load() {
+		if b := w.Await("b", tx.Done, time.Hour); b.Revision != 2 || answered.Load() {
 			t.Errorf("%d writes, answered: %t", b.Revision, answered.Load())
 		}
 	})
@@ -303,7 +303,7 @@ func TestLegacyRepeatsItself(t *testing.T) {
 		w.Start()
 		for _, uid := range []string{"a", "b"} {
 			w.Post("claim", uid)
-			if got := w.Await(uid, lifecycle.Done, time.Hour); len(got.Attempts) != 1 || got.Hash() == "" {
+			if got := w.Await(uid, tx.Done, time.Hour); len(got.Attempts) != 1 || got.Hash() == "" {
 				t.Errorf("%s: %+v", uid, got.Attempts)
 			}
 		}
@@ -322,8 +322,8 @@ func TestLegacyRefused(t *testing.T) {
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`, RefuseNext: 1}))
 		w.Start()
 		w.Post("claim", "a")
-		if got := w.Await("a", lifecycle.Done, time.Hour); len(got.Attempts) != 2 ||
-			got.Attempts[0].State != lifecycle.Refused {
+		if got := w.Await("a", tx.Done, time.Hour); len(got.Attempts) != 2 ||
+			got.Attempts[0].State != tx.Refused {
 			t.Errorf("attempts: %+v", got.Attempts)
 		}
 	})
@@ -339,24 +339,24 @@ func TestNoNewsWhileOpen(t *testing.T) {
 		w.Worker(2, devworker.Options{ProveTime: time.Minute})
 		first := w.Start()
 		w.Post("claim", "a")
-		sender := w.Await("a", lifecycle.Dispatching, time.Hour).Sender
+		sender := w.Await("a", tx.Dispatching, time.Hour).Sender
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Hang: true}))
 		w.AwaitTxn("a", "signed", time.Hour,
-			func(t *lifecycle.Transaction) bool { return t.Attempts[0].State == lifecycle.Signed })
+			func(t *tx.Transaction) bool { return t.Attempts[0].State == tx.Signed })
 		first.Kill()
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: "Insufficient fee"}))
 		w.Start()
-		w.Await("a", lifecycle.Retry, time.Hour)
+		w.Await("a", tx.Retry, time.Hour)
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Sync: "BOOTSTRAP"}))
 		for range 5 {
 			harness.Until(w.Ctx, time.Minute)
 			if got := w.Get("a"); !got.Open() || got.Sender != sender ||
-				got.State() != lifecycle.Retry && got.State() != lifecycle.Dispatching {
+				got.State() != tx.Retry && got.State() != tx.Dispatching {
 				t.Fatalf("%s of %.8s, first of %.8s, attempts %+v", got.Phase, got.Sender, sender, got.Attempts)
 			}
 		}
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{}))
-		w.Await("a", lifecycle.Done, time.Hour)
+		w.Await("a", tx.Done, time.Hour)
 		if got := w.Effects("a"); len(got) != 1 {
 			t.Errorf("effects: %v", got)
 		}
@@ -374,11 +374,11 @@ func TestLegacyAnswerForgotten(t *testing.T) {
 		w.Start()
 		w.Post("claim", "a")
 		w.AwaitTxn("a", "with its worker", time.Hour,
-			func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 && t.Attempts[0].Legacy })
+			func(t *tx.Transaction) bool { return len(t.Attempts) == 1 && t.Attempts[0].Legacy })
 		before := w.Redis.Snapshot()
-		w.Await("a", lifecycle.Retry, time.Hour)
+		w.Await("a", tx.Retry, time.Hour)
 		w.Redis.FailOver(before)
-		if got := w.Await("a", lifecycle.Done, 2*time.Hour); len(got.Attempts) != 2 {
+		if got := w.Await("a", tx.Done, 2*time.Hour); len(got.Attempts) != 2 {
 			t.Errorf("attempts: %+v", got.Attempts)
 		}
 	})
@@ -394,12 +394,12 @@ func TestDeathForgotten(t *testing.T) {
 		w.Net.FailNext(account, 1, "Account_app_state_0_precondition_unsatisfied")
 		w.Start()
 		w.Post("claim", "a")
-		w.Await("a", lifecycle.Revision, time.Hour)
+		w.Await("a", tx.Revision, time.Hour)
 		before := w.Redis.Snapshot()
 		w.OK(w.Pool.Drain(w.Ctx, account))
-		w.Await("a", lifecycle.Waiting, 2*time.Hour)
+		w.Await("a", tx.Waiting, 2*time.Hour)
 		w.Redis.FailOver(before)
-		if got := w.Await("a", lifecycle.Done, 3*time.Hour); len(got.Attempts) != 2 {
+		if got := w.Await("a", tx.Done, 3*time.Hour); len(got.Attempts) != 2 {
 			t.Errorf("attempts: %+v", got.Attempts)
 		}
 	})
@@ -410,7 +410,7 @@ func TestDeathForgotten(t *testing.T) {
 func TestLandingForgotten(t *testing.T) {
 	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
-	for _, state := range []lifecycle.State{lifecycle.Waiting, lifecycle.Dispatching, lifecycle.Revision} {
+	for _, state := range []tx.State{tx.Waiting, tx.Dispatching, tx.Revision} {
 		synctest.Test(t, func(t *testing.T) {
 			w := harness.New(t, devnet.Config{FillRate: 1})
 			account, _ := w.Worker(1, devworker.Options{ProveTime: time.Minute})
@@ -418,17 +418,17 @@ func TestLandingForgotten(t *testing.T) {
 			w.OK(w.Pool.Drain(w.Ctx, account))
 			w.Post("claim", "a")
 			var before redistest.Snapshot
-			if state == lifecycle.Waiting {
+			if state == tx.Waiting {
 				before = w.Redis.Snapshot()
 			}
 			w.OK(w.Pool.Resume(w.Ctx, account))
-			if state != lifecycle.Waiting {
+			if state != tx.Waiting {
 				w.Await("a", state, time.Hour)
 				before = w.Redis.Snapshot()
 			}
-			w.AwaitTxn("a", "final", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
+			w.AwaitTxn("a", "final", 3*time.Hour, func(t *tx.Transaction) bool { return !t.FinalAt.IsZero() })
 			w.Redis.FailOver(before)
-			w.Await("a", lifecycle.Done, 3*time.Hour)
+			w.Await("a", tx.Done, 3*time.Hour)
 			if n := len(w.Effects("a")); n != 1 {
 				t.Errorf("%s before: %d effects", state, n)
 			}
@@ -447,9 +447,9 @@ func TestTwoOfAQueueForgotten(t *testing.T) {
 		w.Start()
 		w.Post("claim", "a")
 		w.Post("claim", "b")
-		w.Await("a", lifecycle.Revision, time.Hour)
+		w.Await("a", tx.Revision, time.Hour)
 		before := w.Redis.Snapshot()
-		w.Await("b", lifecycle.Revision, time.Hour)
+		w.Await("b", tx.Revision, time.Hour)
 		worker.Script(func(call devworker.Call) *devworker.Fault {
 			if call.Kind != devworker.Prove || call.Attempt > 1 {
 				return nil
@@ -457,7 +457,7 @@ func TestTwoOfAQueueForgotten(t *testing.T) {
 			return &devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"}
 		})
 		w.Redis.FailOver(before)
-		got := w.Await("b", lifecycle.Done, 3*time.Hour)
+		got := w.Await("b", tx.Done, 3*time.Hour)
 		if effects := w.Effects("a", "b"); !slices.Equal(effects, []string{"a", "b"}) || got.Retries > 0 {
 			t.Errorf("effects %q, %d retries", effects, got.Retries)
 		}
@@ -479,13 +479,13 @@ func TestLateHeartbeat(t *testing.T) {
 		client.AddHook(slow)
 		w.Launch(harness.Links{Dial: w.Web.Dial, Redis: client, Ended: func(error) {}})
 		w.Post("q", "first")
-		w.Await("first", lifecycle.Done, time.Hour)
+		w.Await("first", tx.Done, time.Hour)
 		w.Post("q", "a")
 		w.AwaitTxn("a", "with its worker", time.Minute,
-			func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Dispatching })
+			func(t *tx.Transaction) bool { return t.State() == tx.Dispatching })
 		began := time.Now()
 		posted.Store(true)
-		w.AwaitTxn("a", "out", 2*time.Hour, (*lifecycle.Transaction).Open)
+		w.AwaitTxn("a", "out", 2*time.Hour, (*tx.Transaction).Open)
 		took := time.Since(began)
 		if took < 49*time.Second || took > 64*time.Second {
 			t.Errorf("out after %v", took)

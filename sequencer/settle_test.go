@@ -16,6 +16,7 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestSettleDepthOfType: a type whose second landing cannot take effect is tried
@@ -32,14 +33,14 @@ func TestSettleDepthOfType(t *testing.T) {
 				w.Net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
 				w.PostType(typ, "q", "a")
 				failed := w.AwaitTxn("a", "failed once", 3*time.Hour,
-					func(t *lifecycle.Transaction) bool { return t.Phase == lifecycle.PhaseDelayed })
+					func(t *tx.Transaction) bool { return t.Phase == tx.PhaseDelayed })
 				if a := failed.Attempts[0]; !a.Failed() || a.Confirmations != depth {
 					t.Errorf("settled %+v, want %d blocks deep", a, depth)
 				}
-				w.Await("a", lifecycle.Done, 3*time.Hour)
+				w.Await("a", tx.Done, 3*time.Hour)
 				w.Net.FailNext("", 1, "Account_nonce_precondition_unsatisfied")
 				w.PostType(typ, "q", "b")
-				w.AwaitTxn("b", "in a block", time.Hour, func(*lifecycle.Transaction) bool { return len(w.Net.Effects()) == 3 })
+				w.AwaitTxn("b", "in a block", time.Hour, func(*tx.Transaction) bool { return len(w.Net.Effects()) == 3 })
 				<-time.After(time.Minute)
 				x, err := p.Explain(w.Ctx, "b", false)
 				if err != nil || !strings.Contains(x.Summary, map[int]string{2: "2 blocks deep", 5: "5 blocks deep"}[depth]) {
@@ -64,19 +65,19 @@ func TestTriedEarlyAndBack(t *testing.T) {
 				w.Start()
 				w.Net.FailNext("", 1, "Account_app_state_0_precondition_unsatisfied")
 				w.PostType("ONCE", "q", "a")
-				w.AwaitTxn("a", "tried again", 3*time.Hour, func(t *lifecycle.Transaction) bool {
+				w.AwaitTxn("a", "tried again", 3*time.Hour, func(t *tx.Transaction) bool {
 					return len(t.Attempts) == 2 && (landed && t.Landed == 2 || !landed && t.Attempts[1].Open())
 				})
 				first := w.Get("a").Attempts[0]
 				w.OK(w.Net.Reorg(devnet.Reorg{Depth: int(w.Net.Node(0).State().Height-first.Height) + 1}))
-				done := w.AwaitTxn("a", "DONE for good", 12*time.Hour, func(t *lifecycle.Transaction) bool {
+				done := w.AwaitTxn("a", "DONE for good", 12*time.Hour, func(t *tx.Transaction) bool {
 					return !t.FinalAt.IsZero()
 				})
 				if done.Landed != 1 || len(w.Effects("a")) != 1 {
 					t.Errorf("%+v, effects %v", done, w.Effects("a"))
 				}
 				w.PostType("ONCE", "q", "b")
-				w.Await("b", lifecycle.Done, 3*time.Hour)
+				w.Await("b", tx.Done, 3*time.Hour)
 			})
 		})
 	}
@@ -99,17 +100,17 @@ func TestFinishedWhileOpen(t *testing.T) {
 				// told by every node that it will not do.
 				worker.Fail(devworker.Fault{Kind: devworker.Hang, Wait: time.Minute})
 				w.Post("q", "a")
-				w.AwaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
+				w.AwaitTxn("a", "planned", time.Hour, func(t *tx.Transaction) bool { return len(t.Attempts) == 1 })
 				w.OK(node.SetFaults(devnet.Faults{Hang: true}))
-				w.AwaitTxn("a", "signed", time.Hour, func(t *lifecycle.Transaction) bool { return t.Open() })
+				w.AwaitTxn("a", "signed", time.Hour, func(t *tx.Transaction) bool { return t.Open() })
 				p.Kill()
 				w.OK(node.SetFaults(devnet.Faults{Refuse: "Insufficient fee"}))
 				worker.Fail(devworker.Fault{Kind: devworker.Answer, Body: `{"hash":"","done":{"account":"B62"},"error":null}`})
 				p = w.Start()
-				got := w.AwaitTxn("a", "finished by its worker", 3*time.Hour, func(t *lifecycle.Transaction) bool {
-					return len(t.Attempts) == 2 && t.Phase == lifecycle.PhaseWatching
+				got := w.AwaitTxn("a", "finished by its worker", 3*time.Hour, func(t *tx.Transaction) bool {
+					return len(t.Attempts) == 2 && t.Phase == tx.PhaseWatching
 				})
-				if s, _ := w.Pool.Get(w.Ctx, account); s.Queue != "q" || got.Ending != lifecycle.PhaseDone ||
+				if s, _ := w.Pool.Get(w.Ctx, account); s.Queue != "q" || got.Ending != tx.PhaseDone ||
 					!got.Attempts[0].Open() {
 					t.Errorf("%+v, sender %+v", got, s)
 				}
@@ -119,10 +120,10 @@ func TestFinishedWhileOpen(t *testing.T) {
 				if lands {
 					w.OK(node.SetFaults(devnet.Faults{}))
 				}
-				got = w.Await("a", lifecycle.Done, 24*time.Hour)
-				outcome, effects := lifecycle.Expired, 0
+				got = w.Await("a", tx.Done, 24*time.Hour)
+				outcome, effects := tx.Expired, 0
 				if lands {
-					outcome, effects = lifecycle.Included, 1
+					outcome, effects = tx.Included, 1
 				}
 				if a := got.Attempts[0]; a.State != outcome || got.Landed > 0 != lands || len(w.Effects("a")) != effects {
 					t.Errorf("%+v", got)
@@ -132,7 +133,7 @@ func TestFinishedWhileOpen(t *testing.T) {
 				}
 				w.OK(node.SetFaults(devnet.Faults{}))
 				w.Post("q", "b")
-				w.Await("b", lifecycle.Done, time.Hour)
+				w.Await("b", tx.Done, time.Hour)
 				if s, _ := w.Pool.Get(w.Ctx, account); !s.Available() {
 					t.Errorf("sender %+v", s)
 				}
@@ -152,10 +153,10 @@ func TestNonceIgnored(t *testing.T) {
 				var mu sync.Mutex
 				coded := 0
 				w := harness.NewWith(t, devnet.Config{FillRate: 1}, harness.PatientPolicy())
-				w.Observe = func(_, _ *lifecycle.Transaction, s *lifecycle.Step) {
+				w.Observe = func(_, _ *tx.Transaction, s *lifecycle.Step) {
 					mu.Lock()
 					defer mu.Unlock()
-					if s.Reason == lifecycle.ReasonNonceIgnored && s.Aside.Code == lifecycle.CodeNonceIgnored {
+					if s.Reason == lifecycle.ReasonNonceIgnored && s.Aside.Code == tx.CodeNonceIgnored {
 						coded++
 					}
 				}
@@ -163,14 +164,14 @@ func TestNonceIgnored(t *testing.T) {
 				p := w.Start()
 				worker.Fail(devworker.Fault{Kind: devworker.Wrong, Field: devworker.WrongNonce})
 				w.Post("q", "a")
-				w.AwaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
+				w.AwaitTxn("a", "planned", time.Hour, func(t *tx.Transaction) bool { return len(t.Attempts) == 1 })
 				// Without this one no node takes a nonce that is one too high.
 				w.Stranger(account, 0, 200_000_000)
 				if fails {
 					w.Net.FailNext("", 2, "Account_nonce_precondition_unsatisfied")
 				}
-				sent := w.Await("a", lifecycle.Revision, time.Hour)
-				said := w.AwaitTxn("a", "said", time.Hour, func(t *lifecycle.Transaction) bool {
+				sent := w.Await("a", tx.Revision, time.Hour)
+				said := w.AwaitTxn("a", "said", time.Hour, func(t *tx.Transaction) bool {
 					return len(t.Attempts) > 0 && t.Attempts[0].Error != nil
 				})
 				if e := said.Attempts[0].Error; e.Code != "NONCE_IGNORED" ||
@@ -178,17 +179,17 @@ func TestNonceIgnored(t *testing.T) {
 					t.Errorf("attempt: %+v", e)
 				}
 				if !fails {
-					if said.State() == lifecycle.Revision && (said.Error == nil || said.Error.Code != "NONCE_IGNORED") {
+					if said.State() == tx.Revision && (said.Error == nil || said.Error.Code != "NONCE_IGNORED") {
 						t.Errorf("transaction: %+v", said.Error)
 					}
-					w.Await("a", lifecycle.Done, time.Hour)
+					w.Await("a", tx.Done, time.Hour)
 				} else {
-					w.AwaitTxn("a", "tried again", 3*time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 2 })
+					w.AwaitTxn("a", "tried again", 3*time.Hour, func(t *tx.Transaction) bool { return len(t.Attempts) == 2 })
 				}
 				if x, err := p.Explain(w.Ctx, "a", false); err != nil || !strings.Contains(x.Attempts[0].Detail, "NONCE_IGNORED") {
 					t.Errorf("explained as %+v, %v", x, err)
 				}
-				got := w.Await("a", lifecycle.Done, 3*time.Hour)
+				got := w.Await("a", tx.Done, 3*time.Hour)
 				if a := got.Attempts[0]; a.Hash != sent.Hash() || a.Error == nil || a.Error.Code != "NONCE_IGNORED" {
 					t.Errorf("in the end: %+v", a)
 				}
@@ -196,7 +197,7 @@ func TestNonceIgnored(t *testing.T) {
 					t.Errorf("the next attempt has nonce %d, want 2", got.Attempts[1].Nonce)
 				}
 				w.Post("q", "b")
-				if b := w.Await("b", lifecycle.Done, time.Hour); b.Attempts[0].Nonce != uint32(2+len(got.Attempts)-1) {
+				if b := w.Await("b", tx.Done, time.Hour); b.Attempts[0].Nonce != uint32(2+len(got.Attempts)-1) {
 					t.Errorf("the next transaction: %+v", b.Attempts)
 				}
 				mu.Lock()
@@ -220,7 +221,7 @@ func TestSentAgainInTime(t *testing.T) {
 		policy := harness.PatientPolicy()
 		policy.FeeMax, policy.ValidSlots = policy.Fee, 200
 		w := harness.NewWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1, Nodes: 2}, policy)
-		w.Observe = func(t, _ *lifecycle.Transaction, s *lifecycle.Step) {
+		w.Observe = func(t, _ *tx.Transaction, s *lifecycle.Step) {
 			mu.Lock()
 			defer mu.Unlock()
 			if s.Do.Kind == lifecycle.Send {
@@ -234,7 +235,7 @@ func TestSentAgainInTime(t *testing.T) {
 		// One node says that it has it, and has not.
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: `["Duplicate"]`}))
 		w.Post("q", "a")
-		w.Await("a", lifecycle.Revision, time.Hour)
+		w.Await("a", tx.Revision, time.Hour)
 		<-time.After(40 * time.Minute)
 		if !slices.Contains(w.Net.Node(1).Pooled(), w.Get("a").Hash()) {
 			t.Error("the other node was not given it")
@@ -242,7 +243,7 @@ func TestSentAgainInTime(t *testing.T) {
 		p.Kill()
 		w.Start()
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{}))
-		end := w.Await("a", lifecycle.Done, 12*time.Hour)
+		end := w.Await("a", tx.Done, 12*time.Hour)
 		mu.Lock()
 		defer mu.Unlock()
 		last := sent[0]
@@ -267,13 +268,13 @@ func TestStandingNonce(t *testing.T) {
 		account, _ := w.Worker(1, devworker.Options{})
 		w.Start()
 		w.Post("q1", "a")
-		landed := w.Await("a", lifecycle.Done, time.Hour)
+		landed := w.Await("a", tx.Done, time.Hour)
 		depth := int(w.Net.Node(0).State().Height-landed.Attempts[0].Height) + 1
 		w.OK(w.Net.Reorg(devnet.Reorg{Depth: depth, Empty: true}))
-		w.AwaitTxn("a", "orphaned", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
+		w.AwaitTxn("a", "orphaned", time.Hour, func(t *tx.Transaction) bool { return t.Reopened })
 		w.OK(w.Redis.Client.HDel(t.Context(), "{test}:s:"+account, "next").Err()) // as after a person's resolve
 		w.Post("q2", "b")
-		if b := w.Await("b", lifecycle.Done, time.Hour); b.Attempts[len(b.Attempts)-1].Nonce != 1 {
+		if b := w.Await("b", tx.Done, time.Hour); b.Attempts[len(b.Attempts)-1].Nonce != 1 {
 			t.Errorf("b: %+v", b.Attempts)
 		}
 		if es := w.Effects("a", "b"); !slices.Equal(es, []string{"a", "b"}) {
@@ -295,10 +296,10 @@ func TestRefusedRaise(t *testing.T) {
 		w.Flood(1000, 20, 1_000_000_000) // a block each, before it
 		<-time.After(2 * harness.Slot)
 		w.Post("q", "a")
-		first := w.Await("a", lifecycle.Revision, time.Hour).Attempts[0].KnownHash()
+		first := w.Await("a", tx.Revision, time.Hour).Attempts[0].KnownHash()
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: `(invalid (Invalid_proof))`}))
-		w.AwaitTxn("a", "a raise refused", 2*time.Hour, func(t *lifecycle.Transaction) bool {
-			return len(t.Attempts) == 2 && t.Attempts[1].State == lifecycle.Refused
+		w.AwaitTxn("a", "a raise refused", 2*time.Hour, func(t *tx.Transaction) bool {
+			return len(t.Attempts) == 2 && t.Attempts[1].State == tx.Refused
 		})
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{}))
 		if !w.Net.Drop(first) {
@@ -308,7 +309,7 @@ func TestRefusedRaise(t *testing.T) {
 		if !slices.Contains(w.Net.Node(0).Pooled(), first) {
 			t.Error("what the node took was not sent again")
 		}
-		w.Await("a", lifecycle.Done, 6*time.Hour)
+		w.Await("a", tx.Done, 6*time.Hour)
 		if len(w.Effects("a")) != 1 {
 			t.Error("it took no effect, or several")
 		}
@@ -332,14 +333,14 @@ func TestResignChecked(t *testing.T) {
 				<-time.After(2 * harness.Slot)
 				worker.Fail(devworker.Fault{On: devworker.Resign, Kind: devworker.Wrong, Field: field, Times: -1})
 				w.Post("q", "a")
-				raised := w.AwaitTxn("a", "a raise", 6*time.Hour, func(t *lifecycle.Transaction) bool {
+				raised := w.AwaitTxn("a", "a raise", 6*time.Hour, func(t *tx.Transaction) bool {
 					return len(t.Attempts) == 2 && t.Attempts[1].Error != nil
 				}).Attempts[1]
 				if !raised.State.Unmade() || !strings.Contains(raised.Error.Message, "signed") {
 					t.Errorf("the raise: %s, %+v", raised.State, raised.Error)
 				}
-				sent := w.Await("a", lifecycle.Done, 12*time.Hour).Attempts[0]
-				if sent.State != lifecycle.Included || sent.Sender != account {
+				sent := w.Await("a", tx.Done, 12*time.Hour).Attempts[0]
+				if sent.State != tx.Included || sent.Sender != account {
 					t.Errorf("the first attempt: %+v", sent)
 				}
 				if got := w.Effects("a"); len(got) != 1 {
@@ -364,12 +365,12 @@ func TestLeftOverBytes(t *testing.T) {
 		w.Flood(1000, 30, 1_000_000_000) // a block each, before it
 		w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: `["Insufficient_funds"]`, RefuseNext: 1}))
 		w.Post("q", "a")
-		first := w.AwaitTxn("a", "refused", time.Hour, func(t *lifecycle.Transaction) bool {
-			return len(t.Attempts) > 0 && t.Attempts[0].State == lifecycle.Refused
+		first := w.AwaitTxn("a", "refused", time.Hour, func(t *tx.Transaction) bool {
+			return len(t.Attempts) > 0 && t.Attempts[0].State == tx.Refused
 		}).Attempts[0]
 		left, err := w.Redis.Client.Get(t.Context(), "{test}:b:a").Bytes()
 		w.OK(err)
-		second := w.Await("a", lifecycle.Revision, time.Hour).Attempts[1]
+		second := w.Await("a", tx.Revision, time.Hour).Attempts[1]
 		if second.Sender == first.Sender {
 			t.Fatal("the same sender")
 		}
@@ -381,7 +382,7 @@ func TestLeftOverBytes(t *testing.T) {
 				t.Error("the left over bytes were sent")
 			}
 		}
-		if got := w.Get("a").Attempts[0].State; got != lifecycle.Refused {
+		if got := w.Get("a").Attempts[0].State; got != tx.Refused {
 			t.Errorf("the first attempt is %s", got)
 		}
 	})
@@ -398,21 +399,21 @@ func TestReopenedIsSentAgainInTime(t *testing.T) {
 		policy := harness.PatientPolicy()
 		policy.ValidSlots = 200
 		w := harness.NewWith(t, devnet.Config{FillRate: 1, MaxZkapps: 1}, policy)
-		w.Observe = func(t, _ *lifecycle.Transaction, s *lifecycle.Step) {
+		w.Observe = func(t, _ *tx.Transaction, s *lifecycle.Step) {
 			mu.Lock()
 			defer mu.Unlock()
-			if t.Phase == lifecycle.PhaseDone && s.Do.Kind == lifecycle.Send {
+			if t.Phase == tx.PhaseDone && s.Do.Kind == lifecycle.Send {
 				sent++
 			}
 		}
 		w.Worker(1, devworker.Options{})
 		w.Start()
 		w.Post("q", "a")
-		w.Await("a", lifecycle.Done, time.Hour)
+		w.Await("a", tx.Done, time.Hour)
 		w.Flood(1000, 40, 1_000_000_000)
 		w.OK(w.Net.Reorg(devnet.Reorg{Depth: 1, Empty: true}))
-		w.AwaitTxn("a", "reopened", time.Hour, func(t *lifecycle.Transaction) bool { return t.Reopened })
-		w.AwaitTxn("a", "landed again", 12*time.Hour, func(t *lifecycle.Transaction) bool { return !t.Reopened })
+		w.AwaitTxn("a", "reopened", time.Hour, func(t *tx.Transaction) bool { return t.Reopened })
+		w.AwaitTxn("a", "landed again", 12*time.Hour, func(t *tx.Transaction) bool { return !t.Reopened })
 		mu.Lock()
 		defer mu.Unlock()
 		// Two hours in the pool: once at first, and every half an hour.
@@ -432,13 +433,13 @@ func TestOrphanOfLegacyWorker(t *testing.T) {
 		account, _ := w.Worker(1, devworker.Options{Legacy: true})
 		p := w.Start()
 		w.Post("q", "a")
-		landed := w.Await("a", lifecycle.Done, time.Hour)
+		landed := w.Await("a", tx.Done, time.Hour)
 		depth := int(w.Net.Node(0).State().Height-landed.Attempts[0].Height) + 1
 		w.OK(w.Net.Reorg(devnet.Reorg{Depth: depth, Exclude: []string{landed.Hash()}, Empty: true}))
 		w.Net.ClearPools()
 		w.Stranger(account, landed.Attempts[0].Nonce, 5_000_000_000)
-		got := w.Await("a", lifecycle.Unresolved, 3*time.Hour)
-		if got.Error == nil || got.Error.Code != lifecycle.CodeOutcomeUnknown || !got.FinalAt.IsZero() {
+		got := w.Await("a", tx.Unresolved, 3*time.Hour)
+		if got.Error == nil || got.Error.Code != tx.CodeOutcomeUnknown || !got.FinalAt.IsZero() {
 			t.Errorf("%+v, %v", got, got.Error)
 		}
 		// It may land again: nothing else may take its nonce before a person has said not.
@@ -447,7 +448,7 @@ func TestOrphanOfLegacyWorker(t *testing.T) {
 			t.Errorf("stands with nonce %d %v, %v", nonce, any, err)
 		}
 		<-time.After(time.Hour)
-		if got := w.Get("a"); got.State() != lifecycle.Unresolved {
+		if got := w.Get("a"); got.State() != tx.Unresolved {
 			t.Errorf("later %s", got.State())
 		}
 		_, err := p.Resolve(t.Context(), "a", false, "")
@@ -468,11 +469,11 @@ func TestFailedLate(t *testing.T) {
 		worker.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 40 * time.Minute})
 		w.Start()
 		w.Post("q", "a")
-		w.Await("a", lifecycle.Unresolved, time.Hour)
+		w.Await("a", tx.Unresolved, time.Hour)
 		w.Net.FailNext(account, 1, "Invalid_fee_excess")
 		w.Stranger(account, w.Get("a").Last().Nonce, 200_000_000) // in the worker's name
-		got := w.AwaitTxn("a", "settled", 3*time.Hour, func(t *lifecycle.Transaction) bool { return !t.Open() })
-		if got.State() != lifecycle.Unresolved || !got.Last().Failed() {
+		got := w.AwaitTxn("a", "settled", 3*time.Hour, func(t *tx.Transaction) bool { return !t.Open() })
+		if got.State() != tx.Unresolved || !got.Last().Failed() {
 			t.Errorf("%+v", got)
 		}
 		s, err := w.Pool.Get(t.Context(), account)
@@ -480,7 +481,7 @@ func TestFailedLate(t *testing.T) {
 			t.Errorf("sender %+v, %v", s, err)
 		}
 		w.Post("q", "b")
-		w.Await("b", lifecycle.Done, 3*time.Hour)
+		w.Await("b", tx.Done, 3*time.Hour)
 	})
 }
 
@@ -495,11 +496,11 @@ func TestTakenOverAgain(t *testing.T) {
 		worker.Fail(devworker.Fault{UID: "a", Kind: devworker.Hang, Wait: 5 * time.Minute})
 		w.Start()
 		w.Post("q", "a")
-		got := w.AwaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) == 1 })
+		got := w.AwaitTxn("a", "planned", time.Hour, func(t *tx.Transaction) bool { return len(t.Attempts) == 1 })
 		process, _, _ := strings.Cut(got.Claim, ":")
 		sent := got.Clone() // as another process would have it
-		sent.Phase = lifecycle.PhaseWatching
-		sent.Last().State, sent.Last().SentSlot = lifecycle.Sent, sent.Last().Slot
+		sent.Phase = tx.PhaseWatching
+		sent.Last().State, sent.Last().SentSlot = tx.Sent, sent.Last().Slot
 		c := &queues.Change{Before: got, After: sent, Now: time.Now()}
 		c.Person, c.Remove = true, queues.Never
 		_, err := w.Store.Advance(t.Context(), c)
@@ -512,7 +513,7 @@ func TestTakenOverAgain(t *testing.T) {
 		words[2] = process + ":999"
 		w.OK(client.Set(t.Context(), "{test}:x:a", strings.Join(words, " "), 0).Err())
 		w.OK(client.ZAdd(t.Context(), "{test}:own:"+process, redis.Z{Score: 1, Member: "a"}).Err())
-		w.Await("a", lifecycle.Done, 24*time.Hour)
+		w.Await("a", tx.Done, 24*time.Hour)
 	})
 }
 
@@ -523,22 +524,22 @@ func TestTakenOverAgain(t *testing.T) {
 func TestSuccessors(t *testing.T) {
 	lane.NoRace(t, "hours of simulated time")
 	t.Parallel()
-	at := func(p lifecycle.Phase) func(*lifecycle.Transaction) bool {
-		return func(t *lifecycle.Transaction) bool { return t.Phase == p }
+	at := func(p tx.Phase) func(*tx.Transaction) bool {
+		return func(t *tx.Transaction) bool { return t.Phase == p }
 	}
 	for name, tt := range map[string]struct {
 		trouble *devworker.Fault // of the next one's worker
-		when    func(next *lifecycle.Transaction) bool
+		when    func(next *tx.Transaction) bool
 		drops   bool // what it sent is in no rival block either
 		order   []string
 	}{
-		"waiting": {nil, at(lifecycle.PhaseWaiting), false, []string{"first", "next"}},
-		"with its worker": {&devworker.Fault{Kind: devworker.Hang, Wait: 2 * time.Hour}, at(lifecycle.PhaseDispatching),
+		"waiting": {nil, at(tx.PhaseWaiting), false, []string{"first", "next"}},
+		"with its worker": {&devworker.Fault{Kind: devworker.Hang, Wait: 2 * time.Hour}, at(tx.PhaseDispatching),
 			false, []string{"first", "next"}},
 		"before its retry": {&devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"},
-			at(lifecycle.PhaseDelayed), false, []string{"first", "next"}},
-		"in a pool":         {nil, at(lifecycle.PhaseWatching), true, []string{"next", "first"}},
-		"DONE on top of it": {nil, at(lifecycle.PhaseDone), false, []string{"next", "first"}},
+			at(tx.PhaseDelayed), false, []string{"first", "next"}},
+		"in a pool":         {nil, at(tx.PhaseWatching), true, []string{"next", "first"}},
+		"DONE on top of it": {nil, at(tx.PhaseDone), false, []string{"next", "first"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -550,7 +551,7 @@ func TestSuccessors(t *testing.T) {
 				one, _ := w.Worker(1, devworker.Options{})
 				p := w.Start()
 				w.Post("q", "first")
-				landed := w.Await("first", lifecycle.Done, time.Hour).Attempts[0]
+				landed := w.Await("first", tx.Done, time.Hour).Attempts[0]
 				two, worker := w.Worker(2, devworker.Options{})
 				w.OK(w.Pool.Drain(w.Ctx, one))
 				if tt.trouble != nil {
@@ -569,25 +570,25 @@ func TestSuccessors(t *testing.T) {
 				w.Net.Drop(landed.KnownHash())
 				w.Stranger(one, landed.Nonce, 5_000_000_000)
 				w.AwaitTxn("first", "back in its queue", 12*time.Hour,
-					func(t *lifecycle.Transaction) bool { return t.State() != lifecycle.Done })
+					func(t *tx.Transaction) bool { return t.State() != tx.Done })
 				if name == "waiting" {
 					w.OK(w.Store.Resume(w.Ctx, "q"))
 				}
 				w.OK(w.Pool.Resume(w.Ctx, one))
 				for _, uid := range []string{"first", "next"} {
-					w.Await(uid, lifecycle.Done, 24*time.Hour)
+					w.Await(uid, tx.Done, 24*time.Hour)
 				}
 				if got := w.Effects("first", "next"); !slices.Equal(got, tt.order) {
 					t.Errorf("took effect as %v, want %v", got, tt.order)
 				}
 				if got := w.Get("next"); tt.order[0] == "first" &&
 					(got.Retries > 1 || slices.ContainsFunc(got.Attempts[:len(got.Attempts)-1],
-						func(a lifecycle.Attempt) bool { return !a.State.Unmade() })) {
+						func(a tx.Attempt) bool { return !a.State.Unmade() })) {
 					t.Errorf("next: %d retries, %+v", got.Retries, got.Attempts)
 				}
 				for _, account := range []string{one, two} {
 					if s, err := w.Pool.Get(w.Ctx, account); err != nil || s.Queue != "" ||
-						s.Reason != "" && s.Reason != lifecycle.StoppedNonce {
+						s.Reason != "" && s.Reason != tx.StoppedNonce {
 						t.Errorf("sender %+v, %v", s, err)
 					}
 				}

@@ -12,7 +12,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/mina"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 const (
@@ -39,7 +39,7 @@ type simulators struct {
 // nobody can tell, and it is proved as ever. It asks once, for 30 s at most, and waits for no worker that is busy.
 //
 // What fails the payer, and not what it pays for, is left to those who look at senders.
-func (s *Sequencer) tryOut(ctx context.Context, t *lifecycle.Transaction, w dispatcher.Worker,
+func (s *Sequencer) tryOut(ctx context.Context, t *tx.Transaction, w dispatcher.Worker,
 	call dispatcher.Call) error {
 	d, _ := s.Types.Lookup(t.Type)
 	worker, able := d.(dispatcher.Simulator)
@@ -92,7 +92,7 @@ type said struct {
 // while it is free, or else one that carries something, and decides itself whether it has the
 // time. Errors: dispatcher.ErrNoSimulator, a dispatcher.BusyError where all that could are at
 // work, another error of package dispatcher where none has said it, queues.ErrUnavailable.
-func (s *Sequencer) Simulate(ctx context.Context, t *lifecycle.Transaction) (dispatcher.Simulation, uint64, error) {
+func (s *Sequencer) Simulate(ctx context.Context, t *tx.Transaction) (dispatcher.Simulation, uint64, error) {
 	d, _ := s.Types.Lookup(t.Type)
 	remote, able := d.(dispatcher.Simulator)
 	if !able || s.Health == nil {
@@ -127,7 +127,7 @@ func (s *Sequencer) simulatorsOf(ctx context.Context, typ string) (found []*send
 		if err != nil {
 			return nil, err
 		}
-		wrong := p.Reason == lifecycle.WrongAccount || p.Reason == lifecycle.WrongNetwork
+		wrong := p.Reason == tx.WrongAccount || p.Reason == tx.WrongNetwork
 		if wrong || senders.LedgerOf(p.AccountID) != "" || s.Reaches != nil && !s.Reaches(workerOf(p)) {
 			continue
 		}
@@ -192,16 +192,16 @@ func workerOf(p *senders.Sender) dispatcher.Worker {
 }
 
 // trial is the call for what would be the first attempt of t with a sender.
-func (s *Sequencer) trial(t *lifecycle.Transaction, p *senders.Sender) dispatcher.Call {
+func (s *Sequencer) trial(t *tx.Transaction, p *senders.Sender) dispatcher.Call {
 	var nonce uint32
 	if p.Nonce != nil {
 		nonce = *p.Nonce
 	}
-	return callOf(s.Namespace, t, &lifecycle.Attempt{Number: 1, Nonce: nonce, Fee: s.feeOf(t, 0)})
+	return callOf(s.Namespace, t, &tx.Attempt{Number: 1, Nonce: nonce, Fee: s.feeOf(t, 0)})
 }
 
 // feeOf is what the first attempt of t pays now, if it weighs so much, 0 for not known.
-func (s *Sequencer) feeOf(t *lifecycle.Transaction, weight int) uint64 {
+func (s *Sequencer) feeOf(t *tx.Transaction, weight int) uint64 {
 	m := s.marketOf(t.Type)
 	m.Weight = cmp.Or(weight, m.Weight)
 	fee := m.TypeFee(t.Type, s.Policy.Fees(), s.Now(), s.Chain.Chain().SlotTime).Quote.Fee

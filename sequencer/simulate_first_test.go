@@ -9,8 +9,8 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestSimulateFirst: what Mina would refuse for good is not proved, and ends; what a later state may mend is tried
@@ -21,21 +21,21 @@ func TestSimulateFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		types    []string
 		says     []string // one for each time that it is asked, the last again and again; nil: it does not simulate
-		state    lifecycle.State
+		state    tx.State
 		code     string
 		attempts int
 		proofs   int
 		asked    int
 	}{
-		"nothing wrong":           {[]string{"MINT"}, []string{""}, lifecycle.Done, "", 1, 1, 1},
-		"for good":                {[]string{"MINT"}, []string{forGood}, lifecycle.Unresolved, forGood, 1, 0, 1},
-		"mended by a later state": {[]string{"MINT"}, []string{mendable, mendable, ""}, lifecycle.Done, "", 3, 1, 3},
-		"never mended":            {[]string{"MINT"}, []string{mendable}, lifecycle.Failed, mendable, 4, 0, 4},
-		"a name nobody knows":     {[]string{"MINT"}, []string{"A_new_word"}, lifecycle.Failed, "A_new_word", 4, 0, 4},
-		"its worker, for good":    {[]string{"MINT"}, []string{"-500"}, lifecycle.Unresolved, "500", 1, 0, 1},
-		"its worker, for now":     {[]string{"MINT"}, []string{"-20201", ""}, lifecycle.Done, "", 2, 1, 2},
-		"of another type":         {[]string{"BURN"}, []string{forGood}, lifecycle.Done, "", 1, 1, 0},
-		"no simulator":            {[]string{"MINT"}, nil, lifecycle.Done, "", 1, 1, 0},
+		"nothing wrong":           {[]string{"MINT"}, []string{""}, tx.Done, "", 1, 1, 1},
+		"for good":                {[]string{"MINT"}, []string{forGood}, tx.Unresolved, forGood, 1, 0, 1},
+		"mended by a later state": {[]string{"MINT"}, []string{mendable, mendable, ""}, tx.Done, "", 3, 1, 3},
+		"never mended":            {[]string{"MINT"}, []string{mendable}, tx.Failed, mendable, 4, 0, 4},
+		"a name nobody knows":     {[]string{"MINT"}, []string{"A_new_word"}, tx.Failed, "A_new_word", 4, 0, 4},
+		"its worker, for good":    {[]string{"MINT"}, []string{"-500"}, tx.Unresolved, "500", 1, 0, 1},
+		"its worker, for now":     {[]string{"MINT"}, []string{"-20201", ""}, tx.Done, "", 2, 1, 2},
+		"of another type":         {[]string{"BURN"}, []string{forGood}, tx.Done, "", 1, 1, 0},
+		"no simulator":            {[]string{"MINT"}, nil, tx.Done, "", 1, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +66,7 @@ func TestSimulateFirst(t *testing.T) {
 				}
 				if c.says == nil { // which is told once
 					w.Post("q", "b")
-					w.Await("b", lifecycle.Done, 10*time.Hour)
+					w.Await("b", tx.Done, 10*time.Hour)
 				}
 				want := 0
 				if c.says == nil {
@@ -107,7 +107,7 @@ func TestSimulateFirstOnce(t *testing.T) {
 		for _, uid := range []string{"busy", "cut", "lost"} {
 			before := worker.Calls()
 			w.Post("q", uid)
-			got := w.Await(uid, lifecycle.Done, 10*time.Hour)
+			got := w.Await(uid, tx.Done, 10*time.Hour)
 			calls := worker.Calls()
 			proofs, asked := calls[devworker.Prove]-before[devworker.Prove], calls[devworker.Simulate]-before[devworker.Simulate]
 			want := 1
@@ -130,7 +130,7 @@ func TestSimulateFirstBehind(t *testing.T) {
 		})
 		w.Start()
 		w.PostAll("q", 3)
-		w.Await("q-02", lifecycle.Done, 10*time.Hour)
+		w.Await("q-02", tx.Done, 10*time.Hour)
 		if n := worker.Calls()[devworker.Simulate]; n != 1 {
 			t.Errorf("of three, two behind others, %d were simulated on the accounts as they are", n)
 		}
@@ -162,7 +162,7 @@ func TestSimulateFirstCost(t *testing.T) {
 				w.Start()
 				began := time.Now()
 				w.Post("q", "a")
-				got := w.AwaitTxn("a", "over", 100*time.Hour, func(t *lifecycle.Transaction) bool { return t.State().Final() })
+				got := w.AwaitTxn("a", "over", 100*time.Hour, func(t *tx.Transaction) bool { return t.State().Final() })
 				proofs := worker.Calls()[devworker.Prove]
 				t.Logf("%s, simulated first %t: %s, %d proofs, %.1f minutes, %.4f MINA", code, first, got.State(), proofs,
 					got.DoneAt.Sub(began).Minutes(), float64(paid)/1e9)

@@ -15,8 +15,8 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A trial worker simulates, or not, and does nothing else.
@@ -78,8 +78,8 @@ func TestSimulate(t *testing.T) {
 			}
 		}
 		w.OK(w.Pool.Drain(w.Ctx, devnet.Key(4)))
-		w.OK(w.Pool.Rest(w.Ctx, devnet.Key(5), time.Hour, lifecycle.WrongNetwork, ""))
-		posted := &lifecycle.Transaction{UID: "u", Queue: "q", Type: "MINT", Data: json.RawMessage(`{}`)}
+		w.OK(w.Pool.Rest(w.Ctx, devnet.Key(5), time.Hour, tx.WrongNetwork, ""))
+		posted := &tx.Transaction{UID: "u", Queue: "q", Type: "MINT", Data: json.RawMessage(`{}`)}
 		posted.MaxFee = 50_000_000
 		simulate := func() string {
 			got, fee, err := p.Simulate(w.Ctx, posted)

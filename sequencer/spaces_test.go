@@ -18,6 +18,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestSpaces: two tenants whose uids are the same have each its own done, in trains and over
@@ -70,7 +71,7 @@ func TestSpaces(t *testing.T) {
 			}
 		}
 		named := 0
-		for w.Get("A~order-4").State() != lifecycle.Done || w.Get("B~order-4").State() != lifecycle.Done {
+		for w.Get("A~order-4").State() != tx.Done || w.Get("B~order-4").State() != tx.Done {
 			for _, key := range []string{"A", "B"} {
 				queue := ask(key, "GET", "/queues/"+strings.ToLower(key)+"-1", "")
 				for _, uid := range uids {

@@ -5,16 +5,16 @@ import (
 	"slices"
 	"time"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Causes are why what is signed gets to no node, as [Stalled] counts them.
 var Causes = []string{CauseNetwork, CauseGateway, CauseNodes}
 
 const (
-	CauseNetwork = string(lifecycle.CauseNetwork) // it takes nothing from anybody, as before a fork
-	CauseGateway = string(lifecycle.CauseGateway) // something in front of the nodes says words that are not Mina's
-	CauseNodes   = string(lifecycle.CauseNodes)   // they do not answer
+	CauseNetwork = string(tx.CauseNetwork) // it takes nothing from anybody, as before a fork
+	CauseGateway = string(tx.CauseGateway) // something in front of the nodes says words that are not Mina's
+	CauseNodes   = string(tx.CauseNodes)   // they do not answer
 )
 
 // A Stall is what waits for one cause, of what this process drives.
@@ -32,11 +32,11 @@ type stall struct {
 }
 
 // stallOf is what keeps a transaction from all nodes by its record, nil for nothing.
-func stallOf(t *lifecycle.Transaction) (kept *stall) {
+func stallOf(t *tx.Transaction) (kept *stall) {
 	if !t.Phase.Bound() || t.Ledger != "" {
 		return nil
 	}
-	waits := []lifecycle.AttemptState{lifecycle.Signed, lifecycle.Unknown, lifecycle.Expired}
+	waits := []tx.AttemptState{tx.Signed, tx.Unknown, tx.Expired}
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
 		a := &t.Attempts[i]
 		if a.State.Unmade() {
@@ -51,7 +51,7 @@ func stallOf(t *lifecycle.Transaction) (kept *stall) {
 		kept.since, kept.tries = a.StartedAt, kept.tries+1
 	}
 	// The first may have been proved for long before it was sent.
-	if kept != nil && kept.tries == 1 && (t.Phase == lifecycle.PhaseSent || t.Phase == lifecycle.PhaseWatching) {
+	if kept != nil && kept.tries == 1 && (t.Phase == tx.PhaseSent || t.Phase == tx.PhaseWatching) {
 		kept.since = t.ChangedAt
 	}
 	return kept
@@ -83,7 +83,7 @@ func (o *owner) shows() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch o.seen.Fate {
-	case lifecycle.FatePooled, lifecycle.FateIncluded, lifecycle.FateFailed, lifecycle.FateDisplaced:
+	case tx.FatePooled, tx.FateIncluded, tx.FateFailed, tx.FateDisplaced:
 		return true
 	}
 	return false

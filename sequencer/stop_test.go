@@ -10,9 +10,9 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestNetworkStops: while the network takes nothing from anybody, for half a day before a fork, what
@@ -60,7 +60,7 @@ func TestNetworkStops(t *testing.T) {
 		}
 		takes("")
 		for n := range many {
-			done := w.Await(fmt.Sprint("t", n), lifecycle.Done, 3*time.Hour)
+			done := w.Await(fmt.Sprint("t", n), tx.Done, 3*time.Hour)
 			if last := done.Last(); done.Retries != 0 || last.Fee != w.Policy.Fee {
 				t.Errorf("%s: %d retries, and %d paid", done.UID, done.Retries, last.Fee)
 			}

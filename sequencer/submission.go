@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 
 	"mina-sequencer/ledger"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Batch says what a batch is in Grid's words and, where its ledger has executed it, what came of its
@@ -14,22 +14,22 @@ import (
 // batch at a time, and answers from what is stored where the ledger is busy with that or says nothing. The
 // receipts of a committed batch are asked for once in each call. It takes no longer than two askLimits.
 func (s *Sequencer) Batch(
-	ctx context.Context, t *lifecycle.Transaction,
-) (lifecycle.Submission, []lifecycle.BatchTransaction) {
+	ctx context.Context, t *tx.Transaction,
+) (tx.Submission, []tx.BatchTransaction) {
 	b := s.books[t.Ledger]
 	x := t.Submission(string(b.says(ctx, t)))
-	if x.Status != lifecycle.DLTCommitted && x.Status != lifecycle.DLTInvalid {
+	if x.Status != tx.DLTCommitted && x.Status != tx.DLTInvalid {
 		return x, nil
 	}
-	var all []lifecycle.BatchTransaction
+	var all []tx.BatchTransaction
 	var ids []string
 	for _, one := range ledger.Transactions(ledger.Bytes(t.Data)) {
-		all = append(all, lifecycle.BatchTransaction{
+		all = append(all, tx.BatchTransaction{
 			ID: one.ID, Family: one.Family, FamilyVersion: one.FamilyVersion, Signer: one.Signer,
 		})
 		ids = append(ids, one.ID)
 	}
-	if x.Status == lifecycle.DLTInvalid {
+	if x.Status == tx.DLTInvalid {
 		refuse(all, t.Error)
 		return x, all
 	}
@@ -41,7 +41,7 @@ func (s *Sequencer) Batch(
 }
 
 // says is what its ledger says of a batch that may be there: "" where nobody has heard.
-func (b *books) says(ctx context.Context, t *lifecycle.Transaction) ledger.State {
+func (b *books) says(ctx context.Context, t *tx.Transaction) ledger.State {
 	if b == nil || !t.AtLedger() {
 		return ""
 	}
@@ -61,7 +61,7 @@ func (b *books) says(ctx context.Context, t *lifecycle.Transaction) ledger.State
 
 // receipts are what a ledger keeps of transactions that it has committed.
 func (s *Sequencer) receipts(
-	ctx context.Context, b *books, t *lifecycle.Transaction, ids []string,
+	ctx context.Context, b *books, t *tx.Transaction, ids []string,
 ) map[string]json.RawMessage {
 	if b == nil || !b.free() {
 		return nil
@@ -77,7 +77,7 @@ func (s *Sequencer) receipts(
 
 // refuse notes at the transactions of a batch that its ledger refused what it said of each: of those that
 // it says nothing of nothing is known. What is not a list, or is cut, is noted at the first.
-func refuse(all []lifecycle.BatchTransaction, e *lifecycle.Error) {
+func refuse(all []tx.BatchTransaction, e *tx.Error) {
 	var said []ledger.InvalidTransaction
 	_ = json.Unmarshal([]byte(e.Exception), &said) // see refusedBy
 	for i := range all {

@@ -12,6 +12,7 @@ import (
 	"mina-sequencer/ledger"
 	"mina-sequencer/ledger/devledger"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A speaking ledger says of every batch what it is told to, and counts what it is asked.
@@ -52,18 +53,18 @@ func TestBatchInWords(t *testing.T) {
 	policy := lifecycle.Policy{}
 	s := New(Options{Types: new(dispatcher.Registry), Ledgers: map[string]ledger.Ledger{"saw": l}, Policy: policy})
 	b := s.books["saw"]
-	txn := func(phase lifecycle.Phase, o lifecycle.AttemptState) *lifecycle.Transaction {
-		a := lifecycle.Attempt{Number: 1, State: o}
-		if o == lifecycle.Refused || o == lifecycle.Included {
+	txn := func(phase tx.Phase, o tx.AttemptState) *tx.Transaction {
+		a := tx.Attempt{Number: 1, State: o}
+		if o == tx.Refused || o == tx.Included {
 			a.EndedAt = s.Now()
 		}
-		return &lifecycle.Transaction{
+		return &tx.Transaction{
 			UID: "u", Type: dispatcher.SubmitBatchType, Ledger: "saw", BatchID: made.ID, Phase: phase, Data: data,
-			Attempts: []lifecycle.Attempt{a},
+			Attempts: []tx.Attempt{a},
 		}
 	}
-	there := txn(lifecycle.PhaseWatching, lifecycle.Pooled)
-	say := func(what string, x *lifecycle.Transaction, want string, asked ...string) (all []lifecycle.BatchTransaction) {
+	there := txn(tx.PhaseWatching, tx.Pooled)
+	say := func(what string, x *tx.Transaction, want string, asked ...string) (all []tx.BatchTransaction) {
 		t.Helper()
 		sub, all := s.Batch(t.Context(), x)
 		if got := fmt.Sprint(sub.Submitted, " ", sub.Status); got != want || !slices.Equal(l.asked, asked) {
@@ -73,10 +74,10 @@ func TestBatchInWords(t *testing.T) {
 		return all
 	}
 	say("of another process", there, "true Valid", "statuses 1")
-	say("to be posted", txn(lifecycle.PhaseWaiting, lifecycle.Refused), "false Delayed")
+	say("to be posted", txn(tx.PhaseWaiting, tx.Refused), "false Delayed")
 	l.while = func() {
 		l.while = nil
-		if sub, _ := s.Batch(t.Context(), there); sub.Status != lifecycle.DLTPending {
+		if sub, _ := s.Batch(t.Context(), there); sub.Status != tx.DLTPending {
 			t.Errorf("while another is asked for: %+v", sub)
 		}
 	}
@@ -84,9 +85,9 @@ func TestBatchInWords(t *testing.T) {
 	l.err = errors.New("it is away")
 	say("the ledger is away", there, "true Pending", "statuses 1")
 	l.err = nil
-	b.answered(lifecycle.SubmitHeld, lifecycle.Error{}, &policy)
+	b.answered(lifecycle.SubmitHeld, tx.Error{}, &policy)
 	say("the ledger is left alone", there, "true Pending")
-	b.answered(lifecycle.SubmitAccepted, lifecycle.Error{}, &policy)
+	b.answered(lifecycle.SubmitAccepted, tx.Error{}, &policy)
 	b.watch("u", made.ID)
 	say("followed, and nothing heard yet", there, "true Pending")
 	b.learn(map[string]string{"u": made.ID}, map[string]ledger.Status{made.ID: {State: ledger.Unknown}}, s.Now(), nil)
@@ -94,7 +95,7 @@ func TestBatchInWords(t *testing.T) {
 	b.forget("u")
 	say("not followed any more", there, "true Valid", "statuses 1")
 
-	done := txn(lifecycle.PhaseDone, lifecycle.Included)
+	done := txn(tx.PhaseDone, tx.Included)
 	all := say("committed", done, "true Committed", "receipts 2")
 	if len(all) != 2 || all[0].ID != made.Transactions[0] || all[0].Family != "intkey" || !*all[0].Valid ||
 		string(all[0].Receipt) != "{}" || all[1].Receipt != nil {
@@ -104,7 +105,7 @@ func TestBatchInWords(t *testing.T) {
 	if all = say("committed, the ledger is away", done, "true Committed", "receipts 2"); len(all) != 2 || !*all[1].Valid {
 		t.Errorf("%+v", all)
 	}
-	refused := txn(lifecycle.PhaseUnresolved, lifecycle.FailedIn)
+	refused := txn(tx.PhaseUnresolved, tx.FailedIn)
 	e := refusedBy(ledger.Status{Invalid: []ledger.InvalidTransaction{
 		{ID: made.Transactions[1], Message: "no", ExtendedData: []byte("x")}}})
 	refused.Error = &e
@@ -112,12 +113,12 @@ func TestBatchInWords(t *testing.T) {
 	if len(all) != 2 || all[0].Valid != nil || *all[1].Valid || all[1].Message != "no" || string(all[1].Data) != "x" {
 		t.Errorf("%+v", all)
 	}
-	refused.Error = &lifecycle.Error{Code: lifecycle.CodeInvalid, Message: "the ledger executed it, and refuses it"}
+	refused.Error = &tx.Error{Code: tx.CodeInvalid, Message: "the ledger executed it, and refuses it"}
 	all = say("refused without a word", refused, "true Invalid")
 	if *all[0].Valid || all[0].Message == "" || all[1].Valid != nil {
 		t.Errorf("%+v", all)
 	}
-	elsewhere := txn(lifecycle.PhaseDone, lifecycle.Included)
+	elsewhere := txn(tx.PhaseDone, tx.Included)
 	elsewhere.Ledger = "another process's"
 	all = say("of a ledger that this process has not", elsewhere, "true Committed")
 	if len(all) != 2 || all[0].Receipt != nil {

@@ -16,6 +16,7 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 var tenantSeeds = flag.Uint64("tenants.seeds", 40,
@@ -104,7 +105,7 @@ func together(t *testing.T, seed uint64, withBad bool) (took time.Duration) {
 			w.Post(fmt.Sprint("ours", n%6), uid)
 		}
 		for _, uid := range good {
-			if done := w.Await(uid, lifecycle.Done, 48*time.Hour); done.Retries > 0 && !withBad {
+			if done := w.Await(uid, tx.Done, 48*time.Hour); done.Retries > 0 && !withBad {
 				t.Errorf("%s: %d retries", uid, done.Retries)
 			}
 		}
@@ -113,8 +114,8 @@ func together(t *testing.T, seed uint64, withBad bool) (took time.Duration) {
 			return
 		}
 		for _, uid := range bad {
-			ends := w.AwaitTxn(uid, "ended", 48*time.Hour, func(t *lifecycle.Transaction) bool { return t.State().Final() })
-			if n := len(ends.Attempts); ends.State() == lifecycle.Done || n > 1+w.Policy.MaxRetries {
+			ends := w.AwaitTxn(uid, "ended", 48*time.Hour, func(t *tx.Transaction) bool { return t.State().Final() })
+			if n := len(ends.Attempts); ends.State() == tx.Done || n > 1+w.Policy.MaxRetries {
 				t.Errorf("%s is %s after %d attempts", uid, ends.State(), n)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Tracer follows what is done for transactions whose Trace is set, and is told of no
@@ -14,15 +14,15 @@ import (
 type Tracer struct {
 	// Begin is told what is begun for an attempt: "prove", "resign", "dispatch", "send" or
 	// "report". The context that it returns goes along; the function is told the end.
-	Begin func(ctx context.Context, t *lifecycle.Transaction, what string, attempt int) (context.Context, func(error))
+	Begin func(ctx context.Context, t *tx.Transaction, what string, attempt int) (context.Context, func(error))
 	// Passed is told what is over, "included" or "settled", and when that began.
-	Passed func(t *lifecycle.Transaction, what string, attempt int, since time.Time, err error)
+	Passed func(t *tx.Transaction, what string, attempt int, since time.Time, err error)
 	// Retried is told that a retry begins.
-	Retried func(t *lifecycle.Transaction)
+	Retried func(t *tx.Transaction)
 }
 
 // traced begins what is done for an attempt of t.
-func (s *Sequencer) traced(ctx context.Context, t *lifecycle.Transaction, what string, attempt int) (
+func (s *Sequencer) traced(ctx context.Context, t *tx.Transaction, what string, attempt int) (
 	context.Context, func(error),
 ) {
 	if t.Trace == "" || s.Tracer.Begin == nil {
@@ -32,14 +32,14 @@ func (s *Sequencer) traced(ctx context.Context, t *lifecycle.Transaction, what s
 }
 
 // passed tells of what is over.
-func (s *Sequencer) passed(t *lifecycle.Transaction, what string, attempt int, since time.Time, err error) {
+func (s *Sequencer) passed(t *tx.Transaction, what string, attempt int, since time.Time, err error) {
 	if t.Trace != "" && s.Tracer.Passed != nil {
 		s.Tracer.Passed(t, what, attempt, since, err)
 	}
 }
 
 // ways tells the tracer of a stored change: a retry that began, an end that was reached.
-func (s *Sequencer) ways(before, t *lifecycle.Transaction) {
+func (s *Sequencer) ways(before, t *tx.Transaction) {
 	if t.Trace != "" && t.Retries > before.Retries && s.Tracer.Retried != nil {
 		s.Tracer.Retried(t)
 	}
@@ -47,7 +47,7 @@ func (s *Sequencer) ways(before, t *lifecycle.Transaction) {
 		return
 	}
 	var err error
-	if t.Phase != lifecycle.PhaseDone {
+	if t.Phase != tx.PhaseDone {
 		err = errors.New(string(t.State()))
 		if t.Error != nil {
 			err = errors.New(t.Error.Code + ": " + t.Error.Message)

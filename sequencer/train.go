@@ -9,6 +9,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A train is what runs of one queue, as this process knows it: it drives all of it.
@@ -102,7 +103,7 @@ func (s *Sequencer) tellTrain(t *train, but string) {
 // does, what that is: a store that has forgotten, or was put right since, may have it otherwise.
 // Of several readings the one that began last counts. What was bound, joined or ended here
 // meanwhile is not undone: then it is read once more.
-func (s *Sequencer) relist(ctx context.Context, t *lifecycle.Transaction) error {
+func (s *Sequencer) relist(ctx context.Context, t *tx.Transaction) error {
 	for {
 		s.mu.Lock()
 		s.asked++
@@ -170,7 +171,7 @@ func (s *Sequencer) heed(queue string) {
 // is news.
 func (o *owner) show() {
 	t, l := o.drive.Txn(), o.drive.Local()
-	now := shown{lifecycle.MemberOf(t, lifecycle.Sighting{}, &l), o.drive.IsStale()}
+	now := shown{lifecycle.MemberOf(t, tx.Sighting{}, &l), o.drive.IsStale()}
 	s := o.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,7 +203,7 @@ func (s *Sequencer) around(o *owner) (t lifecycle.Train) {
 }
 
 // commutes reports whether all around a transaction, and it, require nothing of each other.
-func (s *Sequencer) commutes(txn *lifecycle.Transaction, t *lifecycle.Train) bool {
+func (s *Sequencer) commutes(txn *tx.Transaction, t *lifecycle.Train) bool {
 	needs := func(m lifecycle.Member) bool { return s.Types.Overlap(m.Txn.Type) != dispatcher.Commuting }
 	return !needs(lifecycle.Member{Txn: txn}) && !slices.ContainsFunc(t.Ahead, needs) &&
 		!slices.ContainsFunc(t.Behind, needs)
@@ -250,7 +251,7 @@ func (s *Sequencer) joins(t *train) (j room) {
 		if !seen {
 			return room{}
 		}
-		if m.Sighting.Fate != lifecycle.FateIncluded {
+		if m.Sighting.Fate != tx.FateIncluded {
 			j.out++
 		}
 		members = append(members, m)

@@ -20,6 +20,7 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestTrainSeen: of a train under way an audit finds nothing wrong, and every member of it
@@ -33,7 +34,7 @@ func TestTrainSeen(t *testing.T) {
 		uids := w.PostAll("q", 9)
 		told := map[lifecycle.WaitCode]bool{}
 		most, trains := 0, 0
-		for w.Get(uids[8]).State() != lifecycle.Done {
+		for w.Get(uids[8]).State() != tx.Done {
 			if got := audited(w, false); len(got) > 0 {
 				t.Fatalf("a live train: %q", got)
 			}
@@ -91,7 +92,7 @@ func TestTrainHeld(t *testing.T) {
 					made := func() string { // behind what is out
 						run := w.InFlight("q")
 						last := w.Get(run[max(0, len(run)-1)])
-						if len(run) < 3 || last.Open() || last.Phase != lifecycle.PhaseDispatching {
+						if len(run) < 3 || last.Open() || last.Phase != tx.PhaseDispatching {
 							return ""
 						}
 						return last.UID
@@ -104,7 +105,7 @@ func TestTrainHeld(t *testing.T) {
 					resume := hold(w, p, sender)
 					<-time.After(2 * time.Second)
 					x := w.Get(back)
-					if x.State() != lifecycle.Waiting || x.Retries+x.Deferred > 0 || x.Error != nil {
+					if x.State() != tx.Waiting || x.Retries+x.Deferred > 0 || x.Error != nil {
 						t.Errorf("%s, which its worker had, is %s, %d tries, deferred %d, %v", back, x.State(), x.Retries,
 							x.Deferred, x.Error)
 					}
@@ -118,13 +119,13 @@ func TestTrainHeld(t *testing.T) {
 							<-time.After(time.Second)
 						}
 						for _, uid := range out {
-							w.Await(uid, lifecycle.Done, time.Hour)
+							w.Await(uid, tx.Done, time.Hour)
 						}
 					}
 					resume()
 					var nonces []uint32
 					for _, uid := range uids {
-						x := w.Await(uid, lifecycle.Done, 6*time.Hour)
+						x := w.Await(uid, tx.Done, 6*time.Hour)
 						nonces = append(nonces, x.Attempt(x.Landed).Nonce)
 					}
 					if !slices.IsSorted(nonces) || len(w.Net.Effects()) != len(uids) {
@@ -150,9 +151,9 @@ func TestTrainHeldAsOneLeaves(t *testing.T) {
 		})
 		w.Start()
 		uids := w.PostAll("q", 3)
-		w.Await(uids[0], lifecycle.Done, time.Hour)
+		w.Await(uids[0], tx.Done, time.Hour)
 		for _, uid := range uids[1:] {
-			if x := w.Get(uid); x.State() != lifecycle.Waiting || x.SubmittedAt != (time.Time{}) {
+			if x := w.Get(uid); x.State() != tx.Waiting || x.SubmittedAt != (time.Time{}) {
 				t.Errorf("%s is %s, and was sent at %v", uid, x.State(), x.SubmittedAt)
 			}
 		}
@@ -161,7 +162,7 @@ func TestTrainHeldAsOneLeaves(t *testing.T) {
 		}
 		w.OK(w.Store.Resume(w.Ctx, "q"))
 		for _, uid := range uids {
-			w.Await(uid, lifecycle.Done, 6*time.Hour)
+			w.Await(uid, tx.Done, 6*time.Hour)
 		}
 		if calls := worker.Calls(); calls[devworker.Prove] != 4 {
 			t.Errorf("all took the calls %v", calls)
@@ -191,7 +192,7 @@ func TestTrainWidened(t *testing.T) {
 			t.Errorf("in flight at most %d, %d and %d", alone, some, many)
 		}
 		for _, uid := range uids {
-			w.Await(uid, lifecycle.Done, 3*time.Hour)
+			w.Await(uid, tx.Done, 3*time.Hour)
 		}
 	})
 }
@@ -213,7 +214,7 @@ func TestTrain(t *testing.T) {
 				uids := w.PostAll("q", 8)
 				var heights []uint32
 				for _, uid := range uids {
-					landed := w.Await(uid, lifecycle.Done, 3*time.Hour)
+					landed := w.Await(uid, tx.Done, 3*time.Hour)
 					heights = append(heights, landed.Attempt(landed.Landed).Height)
 				}
 				blocks := heights[7] - heights[0] + 1
@@ -243,10 +244,10 @@ func TestTrainBarrier(t *testing.T) {
 		var heights []uint32
 		told := 0
 		for _, uid := range uids {
-			x := w.Await(uid, lifecycle.Done, 3*time.Hour)
+			x := w.Await(uid, tx.Done, 3*time.Hour)
 			heights = append(heights, x.Attempt(x.Landed).Height)
 			for i, a := range x.Attempts {
-				if a.Error != nil && a.Error.Code == lifecycle.CodeAlone {
+				if a.Error != nil && a.Error.Code == tx.CodeAlone {
 					told++
 				}
 				if i < len(x.Attempts)-1 && !a.State.Unmade() || x.Retries > 0 {
@@ -271,7 +272,7 @@ func TestTrainApart(t *testing.T) {
 		vain := func(uids []string) (n int) {
 			for _, uid := range uids {
 				for _, a := range w.Get(uid).Attempts {
-					if a.Error != nil && a.Error.Code == lifecycle.CodeAlone {
+					if a.Error != nil && a.Error.Code == tx.CodeAlone {
 						n++
 					}
 				}
@@ -279,19 +280,19 @@ func TestTrainApart(t *testing.T) {
 			return n
 		}
 		uids := w.PostAll("q", 8)
-		w.Await(uids[5], lifecycle.Done, 6*time.Hour)
-		w.AwaitTxn(uids[6], "in flight", time.Hour, func(t *lifecycle.Transaction) bool { return t.Open() })
+		w.Await(uids[5], tx.Done, 6*time.Hour)
+		w.AwaitTxn(uids[6], "in flight", time.Hour, func(t *tx.Transaction) bool { return t.Open() })
 		said, err := p.Explain(w.Ctx, uids[7], false)
 		w.OK(err)
 		if want := "MINT goes alone in this queue"; !strings.Contains(said.Summary, want) {
 			t.Errorf("%q, want %q in it", said.Summary, want)
 		}
-		w.Await(uids[7], lifecycle.Done, time.Hour)
+		w.Await(uids[7], tx.Done, time.Hour)
 		if n := vain(uids); n != 3 {
 			t.Errorf("%d made in vain, want 3", n)
 		}
 		others := w.PostAll("other", 2)
-		w.Await(others[1], lifecycle.Done, 6*time.Hour)
+		w.Await(others[1], tx.Done, 6*time.Hour)
 		if n := vain(others); n != 1 {
 			t.Errorf("%d made in vain in another queue, want 1", n)
 		}
@@ -322,7 +323,7 @@ func TestTrainModes(t *testing.T) {
 			<-time.After(time.Second)
 		}
 		for _, uid := range uids {
-			w.Await(uid, lifecycle.Done, 3*time.Hour)
+			w.Await(uid, tx.Done, 3*time.Hour)
 		}
 		if most < 2 {
 			t.Errorf("at most %d in flight", most)
@@ -354,7 +355,7 @@ func TestTrainCommutes(t *testing.T) {
 				w.Start()
 				uids := w.PostAll("q", 7)
 				for i, uid := range uids {
-					x := w.Await(uid, lifecycle.Done, 6*time.Hour)
+					x := w.Await(uid, tx.Done, 6*time.Hour)
 					retries := 0
 					if i == k {
 						retries = 1
@@ -368,7 +369,7 @@ func TestTrainCommutes(t *testing.T) {
 				}
 				es, err := w.Store.Events(w.Ctx, 0, 10_000)
 				w.OK(err)
-				if slices.ContainsFunc(es, func(e queues.Event) bool { return e.Code == lifecycle.CodeOutOfOrder }) {
+				if slices.ContainsFunc(es, func(e queues.Event) bool { return e.Code == tx.CodeOutOfOrder }) {
 					t.Error("told to be out of order")
 				}
 				if found := audited(w, false); len(found) > 0 {
@@ -391,7 +392,7 @@ func TestTrainBroken(t *testing.T) {
 				uids := w.PostAll("q", 7)
 				fees := 0
 				for _, uid := range uids {
-					x := w.Await(uid, lifecycle.Done, 6*time.Hour)
+					x := w.Await(uid, tx.Done, 6*time.Hour)
 					for i := range x.Attempts {
 						if x.Attempts[i].Failed() {
 							fees++
@@ -422,7 +423,7 @@ func TestTrainTriedEarly(t *testing.T) {
 				uids := w.PostAll("q", 7)
 				fees, failed := 0, uint32(0)
 				for _, uid := range uids {
-					x := w.Await(uid, lifecycle.Done, 6*time.Hour)
+					x := w.Await(uid, tx.Done, 6*time.Hour)
 					for i := range x.Attempts {
 						if a := &x.Attempts[i]; a.Failed() {
 							fees++
@@ -472,7 +473,7 @@ func TestTrainAskedAnew(t *testing.T) {
 		})
 		w.Start()
 		for _, uid := range w.PostAll("q", 4) {
-			w.Await(uid, lifecycle.Done, 6*time.Hour)
+			w.Await(uid, tx.Done, 6*time.Hour)
 		}
 		if len(ahead) != 2 || ahead[0] == 0 || ahead[1] != 0 {
 			t.Errorf("asked with %v ahead", ahead)
@@ -493,10 +494,10 @@ func TestTrainAtOnce(t *testing.T) {
 				uids := w.PostAll("q", 6)
 				var nonces []uint32
 				for _, uid := range uids {
-					x := w.Await(uid, lifecycle.Done, 6*time.Hour)
+					x := w.Await(uid, tx.Done, 6*time.Hour)
 					nonces = append(nonces, x.Attempt(x.Landed).Nonce)
 					for _, a := range x.Attempts[:len(x.Attempts)-1] {
-						if a.Error == nil || a.Error.Code != lifecycle.CodeProvedAhead || a.Hash != "" || len(x.Attempts) > 2 {
+						if a.Error == nil || a.Error.Code != tx.CodeProvedAhead || a.Hash != "" || len(x.Attempts) > 2 {
 							t.Errorf("%s: %+v", uid, x.Attempts)
 						}
 					}
@@ -541,7 +542,7 @@ func TestTrainAheadOfFailed(t *testing.T) {
 			uids = append(uids, more.uid)
 		}
 		for _, uid := range uids {
-			w.Await(uid, lifecycle.Done, 6*time.Hour)
+			w.Await(uid, tx.Done, 6*time.Hour)
 		}
 		// What landed behind the one that failed is gone, or about to.
 		signed := len(calls) > 1 && (calls[1] == "resign on 1" || calls[1] == "resign on 2")
@@ -565,7 +566,7 @@ func TestTrainAtOnceLater(t *testing.T) {
 				t.Errorf("of %d posted so far %v are in flight", i+1, run)
 			}
 		}
-		w.Await("late-2", lifecycle.Done, 12*time.Hour)
+		w.Await("late-2", tx.Done, 12*time.Hour)
 	})
 }
 
@@ -593,7 +594,7 @@ func TestTrainAtOnceUnheard(t *testing.T) {
 		if run := w.InFlight("q"); len(run) != 2 || mute.kept.Load() == 0 {
 			t.Errorf("after %d heartbeats that were kept back %v are in flight", mute.kept.Load(), run)
 		}
-		w.Await("late", lifecycle.Done, 12*time.Hour)
+		w.Await("late", tx.Done, 12*time.Hour)
 	})
 }
 
@@ -639,7 +640,7 @@ func TestTrainNarrowedWhileUnderWay(t *testing.T) {
 				w.Start()
 				var nonces []uint32
 				for _, uid := range uids {
-					x := w.Await(uid, lifecycle.Done, 6*time.Hour)
+					x := w.Await(uid, tx.Done, 6*time.Hour)
 					nonces = append(nonces, x.Attempt(x.Landed).Nonce)
 				}
 				if !slices.IsSorted(nonces) || len(slices.Compact(nonces)) != len(uids) || len(w.Net.Effects()) != len(uids) {
@@ -666,16 +667,16 @@ func TestTrainAskedAgain(t *testing.T) {
 				p := w.Start()
 				uids := w.PostAll("q", c.inFlight)
 				last := uids[c.inFlight-1]
-				w.AwaitTxn(last, "being made upon another", 2*time.Hour, func(x *lifecycle.Transaction) bool {
+				w.AwaitTxn(last, "being made upon another", 2*time.Hour, func(x *tx.Transaction) bool {
 					return len(x.Attempts) == 1 && x.Attempts[0].Base != ""
 				})
-				w.Await(uids[0], lifecycle.Done, time.Hour)
-				if x := w.Get(last); x.Phase != lifecycle.PhaseDispatching {
+				w.Await(uids[0], tx.Done, time.Hour)
+				if x := w.Get(last); x.Phase != tx.PhaseDispatching {
 					t.Fatalf("it is %s already", x.Phase)
 				}
 				c.ends(p)
 				w.Start()
-				x := w.Await(last, lifecycle.Done, 3*time.Hour)
+				x := w.Await(last, tx.Done, 3*time.Hour)
 				if x.Retries > 0 || len(x.Attempts) > 1 {
 					t.Errorf("%d retries, %d attempts, %d calls for a proof: %v", x.Retries, len(x.Attempts),
 						worker.Calls()[devworker.Prove], x.Attempts[0].Error)

@@ -7,10 +7,11 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // view is what this process knows around a transaction.
-func (s *Sequencer) view(t *lifecycle.Transaction, g lifecycle.Sighting) lifecycle.View {
+func (s *Sequencer) view(t *tx.Transaction, g tx.Sighting) lifecycle.View {
 	_, known := s.Types.Lookup(t.Type)
 	return lifecycle.View{
 		Txn: t, Policy: s.policyOf(t.Type), Tip: s.tip(), Sighting: g, Now: s.Now(), Clock: time.Now(),
@@ -64,7 +65,7 @@ func (s *Sequencer) policyOf(typ string) *lifecycle.Policy {
 
 // about is what a line of the log says of a transaction, under the keys that all such
 // lines have, and more.
-func about(t *lifecycle.Transaction, more ...any) []any {
+func about(t *tx.Transaction, more ...any) []any {
 	if id := t.TraceID(); id != "" {
 		more = append(more, "trace_id", id)
 	}
@@ -77,17 +78,17 @@ func about(t *lifecycle.Transaction, more ...any) []any {
 // writes has a line of the log for each change of phase. What a person may have to act on is a
 // warning, with the code and the words of what went wrong: an end without an effect that nobody
 // asked for, and what is put off, for the times-th time in a row.
-func (s *Sequencer) writes(before, t *lifecycle.Transaction, step *lifecycle.Step) {
+func (s *Sequencer) writes(before, t *tx.Transaction, step *lifecycle.Step) {
 	code, words, why := step.Aside.Code, "", string(step.Reason)
-	ended := t.Phase == lifecycle.PhaseFailed || t.Phase == lifecycle.PhaseUnresolved
-	if t.Error != nil && (ended || t.Phase == lifecycle.PhaseFailing || step.Reason == lifecycle.ReasonDeferred) {
+	ended := t.Phase == tx.PhaseFailed || t.Phase == tx.PhaseUnresolved
+	if t.Error != nil && (ended || t.Phase == tx.PhaseFailing || step.Reason == lifecycle.ReasonDeferred) {
 		code, words = cmp.Or(code, t.Error.Code), t.Error.Words()
 	}
 	switch {
 	case before.Phase == t.Phase:
-	case t.Phase == lifecycle.PhaseUnresolved:
+	case t.Phase == tx.PhaseUnresolved:
 		s.Log.Warn("transaction unresolved", about(t, "code", code, "err", words, "reason", why)...)
-	case t.Phase == lifecycle.PhaseFailed && code != lifecycle.CodeCancelled:
+	case t.Phase == tx.PhaseFailed && code != tx.CodeCancelled:
 		s.Log.Warn("transaction failed", about(t, "code", code, "err", words, "reason", why)...)
 	case step.Reason == lifecycle.ReasonDeferred:
 		s.Log.Warn("transaction put off", about(t, "code", code, "err", words, "times", t.Deferred, "reason", why)...)

@@ -19,6 +19,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"mina-sequencer/sequencer/webhooks"
 )
 
@@ -36,16 +37,16 @@ type service struct {
 // control does what the sequencer would be asked for.
 type control struct{ store *queues.Store }
 
-func (c control) Retry(ctx context.Context, uid string) (*lifecycle.Transaction, error) {
+func (c control) Retry(ctx context.Context, uid string) (*tx.Transaction, error) {
 	return c.store.Get(ctx, uid)
 }
 
-func (c control) Cancel(ctx context.Context, uid string) (*lifecycle.Transaction, bool, error) {
+func (c control) Cancel(ctx context.Context, uid string) (*tx.Transaction, bool, error) {
 	t, err := c.store.Get(ctx, uid)
 	return t, false, err
 }
 
-func (c control) Resolve(ctx context.Context, uid string, _ bool, _ string) (*lifecycle.Transaction, error) {
+func (c control) Resolve(ctx context.Context, uid string, _ bool, _ string) (*tx.Transaction, error) {
 	return c.store.Get(ctx, uid)
 }
 
@@ -83,9 +84,9 @@ func newService(tb testing.TB) *service {
 	s.handler = api.New(api.Options{
 		Store: store, Senders: s.senders, Types: types, Control: control{store}, BatchItems: 1000,
 		Webhooks: webhooks.New(webhooks.Options{Store: store, Process: "p", Render: api.Webhook()}),
-		Batch: func(_ context.Context, t *lifecycle.Transaction) (lifecycle.Submission, []lifecycle.BatchTransaction) {
+		Batch: func(_ context.Context, t *tx.Transaction) (tx.Submission, []tx.BatchTransaction) {
 			valid := true
-			return t.Submission(""), []lifecycle.BatchTransaction{{ID: "t1", Valid: &valid, Data: []byte{7}, Receipt: []byte(`{"n":1e400}`)}}
+			return t.Submission(""), []tx.BatchTransaction{{ID: "t1", Valid: &valid, Data: []byte{7}, Receipt: []byte(`{"n":1e400}`)}}
 		},
 		ValidKey: func(key string) error {
 			if !strings.HasPrefix(key, "B62") {

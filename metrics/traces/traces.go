@@ -26,7 +26,7 @@ import (
 
 	"mina-sequencer/api"
 	"mina-sequencer/sequencer"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Traces are what one process tells.
@@ -119,7 +119,7 @@ func (x *Traces) Sequencer() sequencer.Tracer {
 }
 
 // begin begins the span of something that is done for an attempt.
-func (x *Traces) begin(ctx context.Context, t *lifecycle.Transaction, what string, attempt int) (
+func (x *Traces) begin(ctx context.Context, t *tx.Transaction, what string, attempt int) (
 	context.Context, func(error),
 ) {
 	ctx, span := x.follow.Start(within(ctx, t.TraceParent()), what,
@@ -128,7 +128,7 @@ func (x *Traces) begin(ctx context.Context, t *lifecycle.Transaction, what strin
 }
 
 // passed tells of what is over and began at a time.
-func (x *Traces) passed(t *lifecycle.Transaction, what string, attempt int, since time.Time, err error) {
+func (x *Traces) passed(t *tx.Transaction, what string, attempt int, since time.Time, err error) {
 	_, span := x.follow.Start(within(context.Background(), t.TraceParent()), what,
 		about(t, attempt), trace.WithTimestamp(since))
 	finish(span, err)
@@ -136,7 +136,7 @@ func (x *Traces) passed(t *lifecycle.Transaction, what string, attempt int, sinc
 
 // retried begins the trace of a retry, which is linked to that of the post. Its ids are
 // those that every process makes of it.
-func (x *Traces) retried(t *lifecycle.Transaction) {
+func (x *Traces) retried(t *tx.Transaction) {
 	own := trace.SpanContextFromContext(within(context.Background(), t.TraceParent()))
 	first := trace.SpanContextFromContext(within(context.Background(), t.Trace))
 	_, span := x.follow.Start(context.WithValue(context.Background(), givenKey{}, own), "retry",
@@ -145,7 +145,7 @@ func (x *Traces) retried(t *lifecycle.Transaction) {
 	span.End()
 }
 
-func about(t *lifecycle.Transaction, attempt int) trace.SpanStartEventOption {
+func about(t *tx.Transaction, attempt int) trace.SpanStartEventOption {
 	return trace.WithAttributes(attribute.String("sequencer.uid", t.UID), attribute.String("sequencer.queue", t.Queue),
 		attribute.String("sequencer.type", t.Type), attribute.String("sequencer.sender", t.Sender),
 		attribute.Int("sequencer.attempt", attempt), attribute.String("sequencer.state", string(t.State())))

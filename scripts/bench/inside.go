@@ -23,6 +23,7 @@ import (
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Figures 4 to 6 are of moments that cannot be seen from outside of a process,
@@ -105,7 +106,7 @@ func (w *stopwatch) look(ctx context.Context, cmd redis.Cmder) {
 		if !counts || at+n >= len(args) {
 			return
 		}
-		if args[at+phase] == string(lifecycle.PhaseDone) && slices.Contains(args[at:at+n+1], any(string(lifecycle.OnSuccess))) {
+		if args[at+phase] == string(tx.PhaseDone) && slices.Contains(args[at:at+n+1], any(string(tx.OnSuccess))) {
 			w.release(context.WithoutCancel(ctx))
 		}
 		at += n + 1
@@ -350,7 +351,7 @@ func (n *namespace) repeat(ctx context.Context) error {
 	}
 	// It ends, which frees the sender for the next one.
 	ended := bound[0].Transaction.Clone()
-	ended.Phase = lifecycle.PhaseDone
+	ended.Phase = tx.PhaseDone
 	change := &queues.Change{Before: bound[0].Transaction, After: ended, Now: time.Now()}
 	change.Remove = queues.Never
 	_, err = n.store.Advance(ctx, change)

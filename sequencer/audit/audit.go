@@ -16,6 +16,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Audit holds the promises against a live system: what is stored against itself
@@ -146,7 +147,7 @@ func (p *pass) bad(check, uid, queue, sender, format string, args ...any) {
 
 // look holds transactions against the chain.
 func (p *pass) look(records []queues.Record) error {
-	batches := map[string][]*lifecycle.Transaction{}
+	batches := map[string][]*tx.Transaction{}
 	for _, r := range records {
 		if p.uids[r.UID] {
 			continue
@@ -185,7 +186,7 @@ func (p *pass) transaction(r queues.Record) {
 	}
 	p.end(t, effects)
 	p.inTime(t, effects)
-	legacy := slices.ContainsFunc(t.Attempts, func(a lifecycle.Attempt) bool { return a.Legacy })
+	legacy := slices.ContainsFunc(t.Attempts, func(a tx.Attempt) bool { return a.Legacy })
 	if t.Open() && !r.Signed && !legacy && len(commands) == 0 {
 		p.doubt(t)
 	}
@@ -193,7 +194,7 @@ func (p *pass) transaction(r queues.Record) {
 
 // commands are those in blocks that are of a transaction, by its memo or by the hash of
 // one of its attempts.
-func (p *pass) commands(t *lifecycle.Transaction) map[string]*effect {
+func (p *pass) commands(t *tx.Transaction) map[string]*effect {
 	all := map[string]*effect{}
 	for _, e := range p.w.byMemo[lifecycle.Memo(p.Namespace, t.UID)] {
 		all[e.Hash] = e
@@ -209,26 +210,26 @@ func (p *pass) commands(t *lifecycle.Transaction) map[string]*effect {
 }
 
 // end holds how a transaction has ended against what took effect, the first first.
-func (p *pass) end(t *lifecycle.Transaction, effects []*effect) {
+func (p *pass) end(t *tx.Transaction, effects []*effect) {
 	settled := len(effects) > 0 && effects[0].depth(p.w.tip) > p.Policy.Confirmations
 	switch landed := t.Attempt(t.Landed); {
-	case t.State() == lifecycle.Done && landed != nil:
+	case t.State() == tx.Done && landed != nil:
 		if len(effects) == 0 && !t.Reopened && p.w.holds(landed.Height) {
 			p.bad("NOT_ON_CHAIN", t.UID, t.Queue, t.Sender, "it is DONE in block %d, and no block from %d on holds it",
 				landed.Height, p.w.first.Height)
 		}
-	case t.State() == lifecycle.Done && settled:
+	case t.State() == tx.Done && settled:
 		p.bad("UNTOLD_EFFECT", t.UID, t.Queue, t.Sender,
 			"its worker finished it without a block, and %s in block %d is of it",
 			effects[0].Hash, effects[0].block.Height)
-	case t.State() != lifecycle.Done && settled:
+	case t.State() != tx.Done && settled:
 		p.bad("UNTOLD_EFFECT", t.UID, t.Queue, t.Sender, "it is %s, and took effect in block %d by %s",
 			t.State(), effects[0].block.Height, effects[0].Hash)
 	}
 }
 
 // inTime holds what took effect against its deadline.
-func (p *pass) inTime(t *lifecycle.Transaction, effects []*effect) {
+func (p *pass) inTime(t *tx.Transaction, effects []*effect) {
 	if t.ExpiresAt.IsZero() {
 		return
 	}
@@ -244,7 +245,7 @@ func (p *pass) inTime(t *lifecycle.Transaction, effects []*effect) {
 
 // doubt keeps in mind a transaction with an attempt that may land, whose bytes
 // are not stored. Its nonce may be spent; else a pool must have it.
-func (p *pass) doubt(t *lifecycle.Transaction) {
+func (p *pass) doubt(t *tx.Transaction) {
 	p.queueOf[t.UID] = t.Queue
 	p.doubted[t.UID] = []string{}
 	for _, a := range t.Attempts {
@@ -327,7 +328,7 @@ func (p *pass) nonces() error {
 
 func (p *pass) nonce(s *senders.Sender, account mina.Account) error {
 	// A sender that was stopped waits for a person, who knows.
-	if s.Nonce == nil || s.Reason == lifecycle.StoppedNonce || s.Reason == lifecycle.OutcomeUnknown {
+	if s.Nonce == nil || s.Reason == tx.StoppedNonce || s.Reason == tx.OutcomeUnknown {
 		return nil
 	}
 	most := *s.Nonce

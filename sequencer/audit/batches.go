@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"mina-sequencer/ledger"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // batches holds what is for a ledger against what that says. A ledger that is not known
 // here is not asked. One that is not idempotent forgets what it has committed.
-func (p *pass) batches(name string, ts []*lifecycle.Transaction) error {
+func (p *pass) batches(name string, ts []*tx.Transaction) error {
 	l := p.Ledgers[name]
 	if l == nil {
 		return nil
@@ -24,7 +24,7 @@ func (p *pass) batches(name string, ts []*lifecycle.Transaction) error {
 	}
 	for _, t := range ts {
 		state := found[t.BatchID].State
-		done := t.State() == lifecycle.Done
+		done := t.State() == tx.Done
 		gone := state == ledger.Invalid || state == ledger.Pending || state == ledger.Unknown && l.Idempotent()
 		switch {
 		case done && gone && t.Landed > 0:

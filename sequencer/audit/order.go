@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A landing is a transaction of a queue that took effect in the window.
@@ -13,14 +13,14 @@ type landing struct {
 	sequence int64
 	typ      string
 	in       *effect
-	attempts []lifecycle.Attempt
+	attempts []tx.Attempt
 }
 
 // broke reports whether l landed behind an earlier one of its queue that was in flight and
 // failed in a block.
 func (l *landing) broke(earlier *landing) bool {
 	began := l.attempts[0].StartedAt
-	return slices.ContainsFunc(earlier.attempts, func(a lifecycle.Attempt) bool {
+	return slices.ContainsFunc(earlier.attempts, func(a tx.Attempt) bool {
 		return a.Failed() && a.Sender == l.in.Payer && a.Nonce < l.in.Nonce &&
 			a.StartedAt.Before(began) && began.Before(a.EndedAt)
 	})

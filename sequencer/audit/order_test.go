@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mina-sequencer/mina"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestOrder holds what landed of a queue against its order, whoever stands between.
@@ -23,13 +23,13 @@ func TestOrder(t *testing.T) {
 			in: &effect{
 				Command: mina.Command{Payer: "B62", Nonce: uint32(began)}, block: mina.Header{Height: uint32(block)},
 			},
-			attempts: []lifecycle.Attempt{{StartedAt: begin.Add(time.Duration(began) * time.Minute)}},
+			attempts: []tx.Attempt{{StartedAt: begin.Add(time.Duration(began) * time.Minute)}},
 		}
 	}
 	failed := func(l landing) landing { // in flight, before it landed by another attempt
 		first := l.attempts[0]
-		first.Sender, first.State, first.EndedAt = "B62", lifecycle.FailedIn, first.StartedAt.Add(time.Hour)
-		l.attempts = []lifecycle.Attempt{first, {StartedAt: begin.Add(2 * time.Hour)}}
+		first.Sender, first.State, first.EndedAt = "B62", tx.FailedIn, first.StartedAt.Add(time.Hour)
+		l.attempts = []tx.Attempt{first, {StartedAt: begin.Add(2 * time.Hour)}}
 		return l
 	}
 	const chained, commuting = "CHAINED", "COMMUTING"

@@ -1,6 +1,10 @@
 package lifecycle
 
-import "time"
+import (
+	"time"
+
+	"mina-sequencer/sequencer/tx"
+)
 
 // answer is any that there may be to an effect.
 func (w *walk) answer(e Effect) Result {
@@ -15,7 +19,7 @@ func (w *walk) answer(e Effect) Result {
 		}
 		return SenderTold{Sender: s, Overtaken: w.one(12)}
 	case AskHealth:
-		return HealthTold{Why: []SenderReason{"", "", WrongAccount, WrongNetwork}[w.r.IntN(4)], Detail: "of another",
+		return HealthTold{Why: []tx.SenderReason{"", "", tx.WrongAccount, tx.WrongNetwork}[w.r.IntN(4)], Detail: "of another",
 			Wrong: w.r.IntN(4)}
 	case AskRetries:
 		return RetriesTold{Limit: w.r.IntN(5), Known: w.one(2), Elsewhere: w.elsewhere.IntN(8) == 0}

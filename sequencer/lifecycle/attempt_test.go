@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestStateAlone: what an attempt is is read from its state and cause. No decision looks at when it
@@ -81,7 +83,7 @@ func TestAttemptTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	meanings := map[AttemptState]string{}
+	meanings := map[tx.AttemptState]string{}
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		s, ok := n.(*ast.ValueSpec)
 		if !ok || s.Type == nil || s.Comment == nil || len(s.Values) != 1 {
@@ -89,20 +91,20 @@ func TestAttemptTable(t *testing.T) {
 		}
 		if of, _ := s.Type.(*ast.Ident); of != nil && of.Name == "AttemptState" {
 			value := strings.Trim(s.Values[0].(*ast.BasicLit).Value, `"`)
-			meanings[AttemptState(value)] = strings.TrimSpace(s.Comment.Text())
+			meanings[tx.AttemptState(value)] = strings.TrimSpace(s.Comment.Text())
 		}
 		return true
 	})
 	yes := map[bool]string{true: "yes", false: ""}
 	var b strings.Builder
 	b.WriteString("| state | | told as | may land | a node had it | over |\n|---|---|---|---|---|---|\n")
-	for _, s := range AttemptStates {
-		a := Attempt{State: s}
+	for _, s := range tx.AttemptStates {
+		a := tx.Attempt{State: s}
 		if meanings[s] == "" {
 			t.Errorf("%s has no meaning", s)
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s | %s |\n",
-			s, meanings[s], s.Outcome(), yes[a.Open()], yes[a.taken()], yes[a.Over()])
+			s, meanings[s], s.Outcome(), yes[a.Open()], yes[a.Taken()], yes[a.Over()])
 	}
 	drawnBetween(t, "<!-- attempts: written by go test ./sequencer/lifecycle -update -->\n", "<!-- end of attempts -->\n", b.String())
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // Batches go to a ledger that takes them as they are: no worker, no nonce, no fee. What is
@@ -23,7 +25,7 @@ type Batch struct {
 	// Held is until when, by Clock, the ledger is left alone, for it turned this process
 	// away or was not there; Why says so in words.
 	Held time.Time
-	Why  Error
+	Why  tx.Error
 	Seen BatchSeen
 }
 
@@ -34,7 +36,7 @@ type BatchSeen struct {
 	Since, Asked time.Time
 	State        BatchState
 	// Refused goes with BatchInvalid: why.
-	Refused Error
+	Refused tx.Error
 }
 
 // BatchState is what a ledger says of a batch.
@@ -53,7 +55,7 @@ type SubmitTold struct {
 	Call    Effect
 	Outcome SubmitOutcome
 	Wait    time.Duration // SubmitBusy: how long it asked to be left alone; 0 for no word
-	Error   Error         // unless SubmitAccepted
+	Error   tx.Error      // unless SubmitAccepted
 }
 
 // SubmitOutcome is what is known of a batch after it was posted.
@@ -84,22 +86,22 @@ const (
 func (v *View) batch() Step {
 	t := v.Txn
 	switch t.Phase {
-	case PhaseDispatching, PhaseSent, PhaseWatching:
+	case tx.PhaseDispatching, tx.PhaseSent, tx.PhaseWatching:
 		if v.Batch.Seen.State == BatchCommitted {
 			return v.committed(ReasonLanded)
 		}
-	case PhaseFailed, PhaseUnresolved:
+	case tx.PhaseFailed, tx.PhaseUnresolved:
 		return v.batchEnded()
-	case PhaseFailing:
+	case tx.PhaseFailing:
 		return v.failing()
-	case PhaseDelayed:
+	case tx.PhaseDelayed:
 		return v.delayed()
-	case PhaseDone:
+	case tx.PhaseDone:
 		return v.wait(ReasonFinal)
 	default:
 		return v.wait(ReasonWaiting)
 	}
-	if t.Phase == PhaseDispatching {
+	if t.Phase == tx.PhaseDispatching {
 		return v.submitting()
 	}
 	return v.following()
@@ -113,9 +115,9 @@ func (v *View) submitting() Step {
 		return v.closed(ReasonBack)
 	case !v.Txn.Open():
 		return v.unposted()
-	case last.State != Signed || v.Local.Unsent != last.Number:
+	case last.State != tx.Signed || v.Local.Unsent != last.Number:
 		// Another process was at it, or this one before Redis forgot: it may be there.
-		return v.submitted(Unknown, &Error{Code: CodeLost, Message: "the process that posted it is gone"})
+		return v.submitted(tx.Unknown, &tx.Error{Code: tx.CodeLost, Message: "the process that posted it is gone"})
 	case v.Replicas && v.Local.Confirmed != last.Number:
 		return v.do(Effect{Kind: Confirm, Number: last.Number}, ReasonConfirming)
 	case v.Clock.Before(v.Local.SubmitAt) && v.Draining:
@@ -137,12 +139,12 @@ func (v *View) unposted() Step {
 	case v.Draining:
 		return v.wait(ReasonDraining)
 	case !v.Known || !b.Known:
-		return v.putOff(Error{Code: CodeUnknownType, Message: "this process has no ledger " + t.Ledger}, time.Second)
+		return v.putOff(tx.Error{Code: tx.CodeUnknownType, Message: "this process has no ledger " + t.Ledger}, time.Second)
 	case v.Clock.Before(b.Held):
 		return v.putOff(b.Why, b.Held.Sub(v.Clock))
 	case b.Idempotent:
 	case b.Seen.Asked.After(b.Seen.At):
-		e := Error{Code: CodeNoLedger, Message: "the ledger does not say whether it has it"}
+		e := tx.Error{Code: tx.CodeNoLedger, Message: "the ledger does not say whether it has it"}
 		return v.putOff(e, v.Policy.InclusionInterval)
 	case !v.saidSince(t.Last()):
 		return v.waitUntil(v.Clock.Add(v.Policy.InclusionInterval), ReasonLooking)
@@ -151,7 +153,7 @@ func (v *View) unposted() Step {
 }
 
 // saidSince reports whether the ledger has said anything of it since its last attempt ended.
-func (v *View) saidSince(last *Attempt) bool {
+func (v *View) saidSince(last *tx.Attempt) bool {
 	at := v.Batch.Seen.At
 	return !at.IsZero() && (last == nil || at.After(v.Clock.Add(last.EndedAt.Sub(v.Now))))
 }
@@ -159,37 +161,37 @@ func (v *View) saidSince(last *Attempt) bool {
 // markPost makes the attempt open. What no ledger has taken on is no attempt, so that its
 // number is given anew.
 func (v *View) markPost() Step {
-	u := v.with(func(t *Transaction) {
-		a := Attempt{Number: len(t.Attempts) + 1}
-		if last := t.Last(); last != nil && t.Deferred > 0 && last.State == Refused {
+	u := v.with(func(t *tx.Transaction) {
+		a := tx.Attempt{Number: len(t.Attempts) + 1}
+		if last := t.Last(); last != nil && t.Deferred > 0 && last.State == tx.Refused {
 			a.Number = last.Number
 			t.Attempts = t.Attempts[:len(t.Attempts)-1]
 		}
-		a.Sender, a.Hash, a.State, a.StartedAt = t.Sender, t.BatchID, Signed, v.Now
+		a.Sender, a.Hash, a.State, a.StartedAt = t.Sender, t.BatchID, tx.Signed, v.Now
 		t.Attempts = append(t.Attempts, a)
 	})
 	number := u.Txn.Last().Number
 	if v.Batch.Seen.State != BatchUnknown && !v.Batch.Idempotent {
-		s := u.submitted(Sent, nil) // it has it, whoever has posted it
+		s := u.submitted(tx.Sent, nil) // it has it, whoever has posted it
 		s.Local.Confirmed = number
 		return s
 	}
-	s := u.to(PhaseDispatching, ReasonPlanning)
+	s := u.to(tx.PhaseDispatching, ReasonPlanning)
 	s.Local.Unsent, s.Local.Confirmed, s.Local.Submits, s.Local.SubmitAt = number, number, 0, time.Time{}
 	return s
 }
 
 // submitted: the ledger has it, or may have it.
-func (v *View) submitted(to AttemptState, e *Error) Step {
-	u := v.with(func(t *Transaction) {
-		t.Last().become(to, v.Now)
+func (v *View) submitted(to tx.AttemptState, e *tx.Error) Step {
+	u := v.with(func(t *tx.Transaction) {
+		t.Last().Become(to, v.Now)
 		t.Last().Error = e
 		t.Error, t.Deferred = e, 0
 		if t.SubmittedAt.IsZero() {
 			t.SubmittedAt = v.Now
 		}
 	})
-	s := u.to(PhaseSent, ReasonAnswered)
+	s := u.to(tx.PhaseSent, ReasonAnswered)
 	s.Local.Unsent, s.Local.SentAt, s.Local.Resent = 0, time.Time{}, 0
 	return s
 }
@@ -202,7 +204,7 @@ func (v *View) submitTold(r SubmitTold) Step {
 		return v.wait(ReasonUnchanged)
 	}
 	if r.Call.Fresh {
-		if t.Phase != PhaseDispatching || v.Local.Unsent != a.Number {
+		if t.Phase != tx.PhaseDispatching || v.Local.Unsent != a.Number {
 			return v.wait(ReasonUnchanged)
 		}
 		return v.firstTold(r)
@@ -211,9 +213,9 @@ func (v *View) submitTold(r SubmitTold) Step {
 	s.Local.SentAt = v.Clock
 	s.Local.Resent++
 	switch {
-	case r.Outcome == SubmitAccepted && a.State == Unknown && t.Phase.Bound():
+	case r.Outcome == SubmitAccepted && a.State == tx.Unknown && t.Phase.Bound():
 		w := v.to(t.Phase, ReasonAnswered)
-		w.Txn.Last().State, w.Txn.Last().Error, w.Txn.Error = Sent, nil, nil
+		w.Txn.Last().State, w.Txn.Last().Error, w.Txn.Error = tx.Sent, nil, nil
 		w.Local = s.Local
 		return w
 	case r.Outcome == SubmitRejected && t.Phase.Bound():
@@ -226,21 +228,21 @@ func (v *View) submitTold(r SubmitTold) Step {
 func (v *View) firstTold(r SubmitTold) Step {
 	switch r.Outcome {
 	case SubmitAccepted:
-		s := v.submitted(Sent, nil)
+		s := v.submitted(tx.Sent, nil)
 		s.Local.SentAt = v.Clock
 		return s
 	case SubmitUnknown:
-		s := v.submitted(Unknown, &r.Error)
+		s := v.submitted(tx.Unknown, &r.Error)
 		s.Local.SentAt = v.Clock
 		return s
 	case SubmitRejected:
-		u := v.with(func(t *Transaction) {
-			t.Last().become(Refused, v.Now)
+		u := v.with(func(t *tx.Transaction) {
+			t.Last().Become(tx.Refused, v.Now)
 			t.Last().Error = &r.Error
 			t.Error, t.Deferred = &r.Error, 0
-			t.reopen()
+			reopen(t)
 		})
-		return u.end(PhaseUnresolved, ReasonAnswered)
+		return u.end(tx.PhaseUnresolved, ReasonAnswered)
 	case SubmitHeld:
 		return v.putOff(r.Error, max(v.Batch.Held.Sub(v.Clock), v.Policy.LedgerDelay, time.Second))
 	}
@@ -258,10 +260,10 @@ func (v *View) firstTold(r SubmitTold) Step {
 
 // putOff sends it back to its queue, and leaves queue and slot alone: the ledger does not
 // have it, and nothing of it is used up.
-func (v *View) putOff(e Error, least time.Duration) Step {
-	u := v.with(func(t *Transaction) {
+func (v *View) putOff(e tx.Error, least time.Duration) Step {
+	u := v.with(func(t *tx.Transaction) {
 		if a := t.Last(); t.Open() {
-			a.become(Refused, v.Now)
+			a.Become(tx.Refused, v.Now)
 			a.Error = &e
 		}
 	})
@@ -273,26 +275,27 @@ func (v *View) putOff(e Error, least time.Duration) Step {
 	s.Txn.Error = &e
 	s.Txn.Deferred++
 	s.Aside.Hold = v.Policy.grown(least, v.Txn.Deferred)
-	s.Aside.Rest = &Rest{For: least, Why: Rested, Detail: e.Message}
+	s.Aside.Rest = &Rest{For: least, Why: tx.Rested, Detail: e.Message}
 	return s
 }
 
 // mayHaveIt ends a batch that its ledger may have all the same: a person's retry ended the attempt by
 // which it has it. It is watched on.
 func (v *View) mayHaveIt(why Reason) (s Step, may bool) {
-	u := v.with(func(t *Transaction) { may = t.Ledger != "" && !t.Open() && t.reopen() })
+	u := v.with(func(t *tx.Transaction) { may = t.Ledger != "" && !t.Open() && reopen(t) })
 	if !may {
 		return s, false
 	}
-	return u.unresolved(u.Txn.FirstOpen().State, Error{Code: CodeOutcomeUnknown, Message: "it was posted before it " +
-		"was retried, and the ledger may have it: look for it there, and settle it by resolve"}, why), true
+	return u.unresolved(u.Txn.FirstOpen().State, tx.Error{Code: tx.CodeOutcomeUnknown,
+		Message: "it was posted before it " +
+			"was retried, and the ledger may have it: look for it there, and settle it by resolve"}, why), true
 }
 
 // reopen opens the last attempt again that may have come to its ledger.
-func (t *Transaction) reopen() bool {
+func reopen(t *tx.Transaction) bool {
 	for i := range slices.Backward(t.Attempts) {
-		if a := &t.Attempts[i]; a.State == Abandoned {
-			a.become(Unknown, a.StartedAt)
+		if a := &t.Attempts[i]; a.State == tx.Abandoned {
+			a.Become(tx.Unknown, a.StartedAt)
 			return true
 		}
 	}
@@ -309,9 +312,9 @@ func (v *View) following() Step {
 	over, since := v.Clock.Add(left), v.Local.SentAt
 	switch said := seen.At.After(since); {
 	case said && seen.State == BatchInvalid:
-		return v.unresolved(Invalid, seen.Refused, ReasonInvalid)
+		return v.unresolved(tx.Invalid, seen.Refused, ReasonInvalid)
 	case left <= 0 && seen.Asked.After(over) && seen.Asked.After(since) && v.told(seen):
-		return v.unresolved(Unknown, Error{Code: CodeOutcomeUnknown, Message: "the ledger says " +
+		return v.unresolved(tx.Unknown, tx.Error{Code: tx.CodeOutcomeUnknown, Message: "the ledger says " +
 			cmp.Or(string(seen.State), "nothing") +
 			" for so long that it may never end: look for it there, and settle it by resolve"}, ReasonAmbiguous)
 	case left <= 0:
@@ -319,8 +322,8 @@ func (v *View) following() Step {
 	case !said:
 		return v.waitUntil(over, ReasonSent)
 	}
-	if as := seenAs(a, seen); t.Phase == PhaseSent || a.State != as {
-		s := v.to(PhaseWatching, ReasonSent)
+	if as := seenAs(a, seen); t.Phase == tx.PhaseSent || a.State != as {
+		s := v.to(tx.PhaseWatching, ReasonSent)
 		s.Txn.FirstOpen().State = as
 		return s
 	}
@@ -337,12 +340,12 @@ func (v *View) told(seen *BatchSeen) bool {
 }
 
 // seenAs is the state of an attempt by what the ledger says.
-func seenAs(a *Attempt, seen *BatchSeen) AttemptState {
+func seenAs(a *tx.Attempt, seen *BatchSeen) tx.AttemptState {
 	switch {
 	case seen.State == BatchPending:
-		return Pooled
-	case a.State == Pooled:
-		return Sent // it is not there any more
+		return tx.Pooled
+	case a.State == tx.Pooled:
+		return tx.Sent // it is not there any more
 	}
 	return a.State
 }
@@ -366,13 +369,13 @@ func (v *View) unknownThere(left time.Duration) Step {
 }
 
 // unresolved ends it with the attempt open: should the ledger have it after all, it is DONE.
-func (v *View) unresolved(to AttemptState, e Error, why Reason) Step {
-	s := v.with(func(t *Transaction) {
+func (v *View) unresolved(to tx.AttemptState, e tx.Error, why Reason) Step {
+	s := v.with(func(t *tx.Transaction) {
 		a := t.FirstOpen()
 		a.State, a.Error, t.Error = to, &e, &e
-	}).end(PhaseUnresolved, why)
-	if e.Code == CodeOutcomeUnknown {
-		s.Aside.Code = CodeOutcomeUnknown
+	}).end(tx.PhaseUnresolved, why)
+	if e.Code == tx.CodeOutcomeUnknown {
+		s.Aside.Code = tx.CodeOutcomeUnknown
 	}
 	return s
 }
@@ -385,18 +388,18 @@ func (v *View) batchEnded() Step {
 		return v.wait(ReasonEnded)
 	case seen.State == BatchCommitted:
 		s := v.committed(ReasonLanded)
-		s.Aside.Code = CodeLate
+		s.Aside.Code = tx.CodeLate
 		return s
-	case seen.State == BatchInvalid && a.State != Invalid:
+	case seen.State == BatchInvalid && a.State != tx.Invalid:
 		s := v.to(t.Phase, ReasonInvalid)
-		s.Txn.FirstOpen().State, s.Txn.FirstOpen().Error, s.Txn.Error = Invalid, &seen.Refused, &seen.Refused
+		s.Txn.FirstOpen().State, s.Txn.FirstOpen().Error, s.Txn.Error = tx.Invalid, &seen.Refused, &seen.Refused
 		return s
 	}
 	next := v.Local.ReadAt.Add(recheck)
 	if !v.Clock.Before(next) {
 		return v.ask(AskRecord, ReasonEnded)
 	}
-	if a.State != Invalid {
+	if a.State != tx.Invalid {
 		return v.waitUntil(next, ReasonEnded)
 	}
 	left := t.DoneAt.Add(v.Policy.LedgerPatience).Sub(v.Now)
@@ -407,7 +410,7 @@ func (v *View) batchEnded() Step {
 		return v.waitUntil(next, ReasonSent) // it is asked once more
 	}
 	s := v.to(t.Phase, ReasonSettled)
-	s.Txn.FirstOpen().become(FailedIn, v.Now)
+	s.Txn.FirstOpen().Become(tx.FailedIn, v.Now)
 	return s
 }
 
@@ -420,18 +423,18 @@ func earlier(a, b time.Time) time.Time {
 
 // committed: the ledger has it for good.
 func (v *View) committed(why Reason) Step {
-	u := v.with(func(t *Transaction) {
+	u := v.with(func(t *tx.Transaction) {
 		if !t.Open() { // somebody else has posted it
-			t.Attempts = append(t.Attempts, Attempt{
-				Number: len(t.Attempts) + 1, Sender: t.Sender, Hash: t.BatchID, StartedAt: v.Now, State: Sent,
+			t.Attempts = append(t.Attempts, tx.Attempt{
+				Number: len(t.Attempts) + 1, Sender: t.Sender, Hash: t.BatchID, StartedAt: v.Now, State: tx.Sent,
 			})
 		}
 		a := t.FirstOpen()
-		a.become(Included, v.Now)
+		a.Become(tx.Included, v.Now)
 		a.Error = nil
 		t.Landed, t.Done, t.Deferred = a.Number, doneAt(t.Ledger), 0
 	})
-	s := u.end(PhaseDone, why)
+	s := u.end(tx.PhaseDone, why)
 	s.Txn.FinalAt = v.Now
 	s.Local.Unsent = 0
 	return s
@@ -443,4 +446,4 @@ func doneAt(ledger string) json.RawMessage {
 }
 
 // FollowsBatch reports whether the ledger is to be asked about t.
-func FollowsBatch(t *Transaction) bool { return t.Ledger != "" && (t.Phase.Bound() || t.Watched()) }
+func FollowsBatch(t *tx.Transaction) bool { return t.Ledger != "" && (t.Phase.Bound() || t.Watched()) }

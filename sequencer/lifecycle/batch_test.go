@@ -6,19 +6,21 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // batch is a record for a ledger.
-func batch(p Phase, parts ...part) *Transaction {
-	return txn(p, append([]part{func(t *Transaction) {
+func batch(p tx.Phase, parts ...part) *tx.Transaction {
+	return txn(p, append([]part{func(t *tx.Transaction) {
 		t.Type, t.Ledger, t.BatchID, t.Sender = "SUBMIT_BATCH", "saw", "b1", "saw/1"
 	}}, parts...)...)
 }
 
 // post is an attempt of a batch.
-func post(o AttemptState, changes ...func(*Attempt)) part {
-	return func(t *Transaction) {
-		a := Attempt{Number: len(t.Attempts) + 1, Sender: "saw/1", Hash: "b1", State: o, StartedAt: now.Add(-time.Minute)}
+func post(o tx.AttemptState, changes ...func(*tx.Attempt)) part {
+	return func(t *tx.Transaction) {
+		a := tx.Attempt{Number: len(t.Attempts) + 1, Sender: "saw/1", Hash: "b1", State: o, StartedAt: now.Add(-time.Minute)}
 		for _, c := range changes {
 			c(&a)
 		}
@@ -26,10 +28,10 @@ func post(o AttemptState, changes ...func(*Attempt)) part {
 	}
 }
 
-func justOver(a *Attempt) { over(a); a.EndedAt = now }
+func justOver(a *tx.Attempt) { over(a); a.EndedAt = now }
 
-func begun(ago time.Duration) func(*Attempt) {
-	return func(a *Attempt) { a.StartedAt = now.Add(-ago) }
+func begun(ago time.Duration) func(*tx.Attempt) {
+	return func(a *tx.Attempt) { a.StartedAt = now.Add(-ago) }
 }
 
 // sawtooth takes the same batch again, scabbard executes it once more; stands is what the
@@ -45,7 +47,7 @@ func stands(s BatchState) change {
 		at := v.Clock.Add(-time.Second)
 		v.Batch.Seen = BatchSeen{At: at, Since: at, Asked: at, State: s}
 		if s == BatchInvalid {
-			v.Batch.Seen.Refused = Error{Code: CodeInvalid, Message: "no apples", Exception: "[]"}
+			v.Batch.Seen.Refused = tx.Error{Code: tx.CodeInvalid, Message: "no apples", Exception: "[]"}
 		}
 	}
 }
@@ -71,11 +73,11 @@ func submitTold(o SubmitOutcome, fresh bool) SubmitTold {
 // batchRows are the table of ledgers that take batches.
 func batchRows() []row {
 	held := func(v *View) { v.Batch.Held, v.Batch.Why = v.Clock.Add(time.Minute), *oops("HELD") }
-	posted := func(o SubmitOutcome) func(*Transaction) (*View, Step) {
+	posted := func(o SubmitOutcome) func(*tx.Transaction) (*View, Step) {
 		return learns(submitTold(o, true), sawtooth, unsent)
 	}
-	marked := func(parts ...part) *Transaction {
-		return batch(PhaseDispatching, append([]part{post(Signed)}, parts...)...)
+	marked := func(parts ...part) *tx.Transaction {
+		return batch(tx.PhaseDispatching, append([]part{post(tx.Signed)}, parts...)...)
 	}
 	resent := func(n int, ago time.Duration) change {
 		return knows(func(l *Local) { l.Resent, l.SentAt = n, clock.Add(-ago) })
@@ -86,184 +88,184 @@ func batchRows() []row {
 		return busy
 	}
 	busy := asks(time.Minute)
-	late := func(t *Transaction) { t.ExpiresAt = now }
+	late := func(t *tx.Transaction) { t.ExpiresAt = now }
 	second := func(told SubmitTold) SubmitTold { told.Call.Number = 2; return told }
-	retried := batch(PhaseDispatching, post(Sent, over), post(Signed))
+	retried := batch(tx.PhaseDispatching, post(tx.Sent, over), post(tx.Signed))
 	return []row{
 		{"its ledger may have it from before a retry", []sample{
-			{"cancelled", batch(PhaseDispatching, post(Unknown, over), cancelling), decides(sawtooth),
+			{"cancelled", batch(tx.PhaseDispatching, post(tx.Unknown, over), cancelling), decides(sawtooth),
 				"cancelled; UNRESOLVED, FREE; 1 unknown 0@0; cancel asked; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
-			{"though not from the last", batch(PhaseDispatching, post(Pooled, over), post(Refused, over), cancelling),
+			{"though not from the last", batch(tx.PhaseDispatching, post(tx.Pooled, over), post(tx.Refused, over), cancelling),
 				decides(sawtooth), "cancelled; UNRESOLVED, FREE; 1 unknown 0@0; 2 refused 0@0; cancel asked; " +
 					"error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
-			{"not by what it refused", batch(PhaseDispatching, post(Refused, over), cancelling), decides(sawtooth),
+			{"not by what it refused", batch(tx.PhaseDispatching, post(tx.Refused, over), cancelling), decides(sawtooth),
 				"cancelled; FAILED, FREE; 1 refused 0@0; cancel asked; error CANCELLED; event CANCELLED; trusts"},
-			{"its deadline has come", batch(PhaseDispatching, post(Sent, over), late), decides(sawtooth),
+			{"its deadline has come", batch(tx.PhaseDispatching, post(tx.Sent, over), late), decides(sawtooth),
 				"overdue; UNRESOLVED, FREE; 1 unknown 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
-			{"cancelled while the ledger is busy", batch(PhaseDispatching, post(Sent, over), post(Signed), cancelling),
+			{"cancelled while the ledger is busy", batch(tx.PhaseDispatching, post(tx.Sent, over), post(tx.Signed), cancelling),
 				learns(second(asks(0)), sawtooth, unsent), "cancelled; UNRESOLVED, FREE; 1 unknown 0@0; 2 refused 0@0; " +
 					"cancel asked; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
 			{"and refuses it now", retried, learns(second(submitTold(SubmitRejected, true)), sawtooth, unsent),
 				"answered; UNRESOLVED, FREE; 1 unknown 0@0; 2 refused 0@0; error E"},
 		}},
 		{"its deadline has come", []sample{
-			{"before the mark", batch(PhaseDispatching, late), decides(sawtooth),
+			{"before the mark", batch(tx.PhaseDispatching, late), decides(sawtooth),
 				"overdue; FAILED, FREE; error EXPIRED; event EXPIRED; trusts"},
 			{"while it is being posted", marked(late), decides(sawtooth, unsent), "submitting; submit 1"},
 			{"before it can be tried again", marked(late), learns(asks(0), sawtooth, unsent),
 				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 15s; hold queue 15s"},
-			{"just then", marked(func(t *Transaction) { t.ExpiresAt = now.Add(time.Second) }), learns(asks(0), sawtooth, unsent),
+			{"just then", marked(func(t *tx.Transaction) { t.ExpiresAt = now.Add(time.Second) }), learns(asks(0), sawtooth, unsent),
 				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 15s; hold queue 15s"},
-			{"after that", marked(func(t *Transaction) { t.ExpiresAt = now.Add(1001 * time.Millisecond) }),
+			{"after that", marked(func(t *tx.Transaction) { t.ExpiresAt = now.Add(1001 * time.Millisecond) }),
 				learns(asks(0), sawtooth, unsent), "submitting"},
 			{"where another process may have posted it", marked(late), decides(sawtooth),
 				"answered; REVISION, INCLUSION; 1 unknown 0@0; error LOST"},
-			{"it is not posted again", batch(PhaseWatching, post(Sent), late),
+			{"it is not posted again", batch(tx.PhaseWatching, post(tx.Sent), late),
 				decides(sawtooth, stands(BatchUnknown), resent(0, time.Hour)), "absent; look in 59m0s"},
-			{"as it is before that", batch(PhaseWatching, post(Sent), func(t *Transaction) { t.ExpiresAt = now.Add(1) }),
+			{"as it is before that", batch(tx.PhaseWatching, post(tx.Sent), func(t *tx.Transaction) { t.ExpiresAt = now.Add(1) }),
 				decides(sawtooth, stands(BatchUnknown), resent(0, time.Hour)), "resending; submit 1; look in 59m0s"},
 		}},
 		{"before a byte leaves", []sample{
-			{"it waits in its queue", batch(PhaseWaiting), decides(sawtooth), "waiting"},
-			{"the mark is stored", batch(PhaseDispatching), decides(sawtooth),
+			{"it waits in its queue", batch(tx.PhaseWaiting), decides(sawtooth), "waiting"},
+			{"the mark is stored", batch(tx.PhaseDispatching), decides(sawtooth),
 				"planning; DISPATCHING, BLOCKED; 1 signed 0@0; confirm"},
 			{"then it is posted", marked(), decides(sawtooth, unsent), "submitting; submit 1"},
 			{"after the replicas", marked(), decides(sawtooth, unsent, knows(func(l *Local) { l.Confirmed = 0 }),
 				func(v *View) { v.Replicas = true }), "confirming; confirm 1"},
-			{"a ledger that executes again is asked first", batch(PhaseDispatching), decides(scabbard), "looking; look in 10s"},
-			{"and where it does not say, others have their turn", batch(PhaseDispatching), decides(scabbard, inVain(0)),
+			{"a ledger that executes again is asked first", batch(tx.PhaseDispatching), decides(scabbard), "looking; look in 10s"},
+			{"and where it does not say, others have their turn", batch(tx.PhaseDispatching), decides(scabbard, inVain(0)),
 				"deferred; WAITING, FREE; deferred 1; error LEDGER_UNAVAILABLE; rest RESTED 10s; hold queue 10s"},
-			{"one that takes the same again is not", batch(PhaseDispatching), decides(sawtooth, inVain(0)),
+			{"one that takes the same again is not", batch(tx.PhaseDispatching), decides(sawtooth, inVain(0)),
 				"planning; DISPATCHING, BLOCKED; 1 signed 0@0; confirm"},
 			{"nor is it of what is there", marked(), decides(scabbard, inVain(0)),
 				"answered; REVISION, INCLUSION; 1 unknown 0@0; error LOST"},
-			{"it does not know it", batch(PhaseDispatching), decides(scabbard, stands(BatchUnknown)),
+			{"it does not know it", batch(tx.PhaseDispatching), decides(scabbard, stands(BatchUnknown)),
 				"planning; DISPATCHING, BLOCKED; 1 signed 0@0; confirm"},
-			{"it did not know it while another attempt was made", batch(PhaseDispatching, post(Unknown, justOver)),
+			{"it did not know it while another attempt was made", batch(tx.PhaseDispatching, post(tx.Unknown, justOver)),
 				decides(scabbard, stands(BatchUnknown)), "looking; look in 10s"},
-			{"and has said nothing since", batch(PhaseDispatching, post(Unknown, over)),
+			{"and has said nothing since", batch(tx.PhaseDispatching, post(tx.Unknown, over)),
 				decides(scabbard, stands(BatchUnknown), inVain(0)), "deferred; WAITING, FREE; 1 abandoned 0@0; deferred 1; " +
 					"error LEDGER_UNAVAILABLE; rest RESTED 10s; hold queue 10s"},
-			{"nor does since that was over", batch(PhaseDispatching, post(Unknown, over)),
+			{"nor does since that was over", batch(tx.PhaseDispatching, post(tx.Unknown, over)),
 				decides(scabbard, stands(BatchUnknown)),
 				"planning; DISPATCHING, BLOCKED; 1 abandoned 0@0; 2 signed 0@0; confirm"},
-			{"it has it", batch(PhaseDispatching), decides(scabbard, stands(BatchPending)),
+			{"it has it", batch(tx.PhaseDispatching), decides(scabbard, stands(BatchPending)),
 				"answered; REVISION, INCLUSION; 1 sent 0@0; confirm"},
-			{"it has executed it", batch(PhaseDispatching), decides(scabbard, stands(BatchCommitted)),
+			{"it has executed it", batch(tx.PhaseDispatching), decides(scabbard, stands(BatchCommitted)),
 				"landed; DONE, FREE; 1 included 0@0; landed 1"},
-			{"cancelled", batch(PhaseDispatching, cancelling), decides(sawtooth),
+			{"cancelled", batch(tx.PhaseDispatching, cancelling), decides(sawtooth),
 				"cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED; trusts"},
-			{"it made room for another after a failover when it was to end", batch(PhaseDispatching, post(FailedIn, over),
-				ending(PhaseUnresolved)), decides(sawtooth), "back; UNRESOLVED, FREE; 1 failed 0@0; trusts"},
-			{"the process ends", batch(PhaseDispatching), decides(sawtooth, func(v *View) { v.Draining = true }), "draining"},
-			{"another process's ledger", batch(PhaseDispatching), decides(),
+			{"it made room for another after a failover when it was to end", batch(tx.PhaseDispatching, post(tx.FailedIn, over),
+				ending(tx.PhaseUnresolved)), decides(sawtooth), "back; UNRESOLVED, FREE; 1 failed 0@0; trusts"},
+			{"the process ends", batch(tx.PhaseDispatching), decides(sawtooth, func(v *View) { v.Draining = true }), "draining"},
+			{"another process's ledger", batch(tx.PhaseDispatching), decides(),
 				"deferred; WAITING, FREE; deferred 1; error UNKNOWN_TYPE; rest RESTED 1s; hold queue 1s"},
-			{"the ledger is held", batch(PhaseDispatching), decides(sawtooth, held),
+			{"the ledger is held", batch(tx.PhaseDispatching), decides(sawtooth, held),
 				"deferred; WAITING, FREE; deferred 1; error HELD; rest RESTED 1m0s; hold queue 1m0s"},
-			{"its number is given anew", batch(PhaseDispatching, post(Refused, over), deferrals(2)), decides(sawtooth),
+			{"its number is given anew", batch(tx.PhaseDispatching, post(tx.Refused, over), deferrals(2)), decides(sawtooth),
 				"planning; DISPATCHING, BLOCKED; 1 signed 0@0; deferred 2; confirm"},
-			{"not that of what was posted", batch(PhaseDispatching, post(Unknown, over)), decides(sawtooth),
+			{"not that of what was posted", batch(tx.PhaseDispatching, post(tx.Unknown, over)), decides(sawtooth),
 				"planning; DISPATCHING, BLOCKED; 1 abandoned 0@0; 2 signed 0@0; confirm"},
 			{"the process is another one", marked(), decides(sawtooth),
 				"answered; REVISION, INCLUSION; 1 unknown 0@0; error LOST"},
 		}},
 		{"202", []sample{
 			{"REVISION", marked(), posted(SubmitAccepted), "answered; REVISION, INCLUSION; 1 sent 0@0"},
-			{"posted again", batch(PhaseWatching, post(Unknown), wrong("E")),
+			{"posted again", batch(tx.PhaseWatching, post(tx.Unknown), wrong("E")),
 				learns(submitTold(SubmitAccepted, false), sawtooth), "answered; REVISION, WAITING_INCLUSION; 1 sent 0@0"},
 			{"not of what another one posted", marked(), learns(submitTold(SubmitAccepted, true), sawtooth), "unchanged"},
-			{"not of an attempt that is over", batch(PhaseWatching, post(Unknown, over), post(Sent)),
+			{"not of an attempt that is over", batch(tx.PhaseWatching, post(tx.Unknown, over), post(tx.Sent)),
 				learns(submitTold(SubmitAccepted, false), sawtooth), "unchanged"},
-			{"nor of none", batch(PhaseDispatching), learns(submitTold(SubmitAccepted, true), sawtooth), "unchanged"},
+			{"nor of none", batch(tx.PhaseDispatching), learns(submitTold(SubmitAccepted, true), sawtooth), "unchanged"},
 		}},
 		{"PENDING, Valid", []sample{
-			{"not asked since", batch(PhaseSent, post(Sent)), decides(sawtooth), "sent; look in 59m0s"},
-			{"asked before it was posted", batch(PhaseSent, post(Sent)), decides(sawtooth, stands(BatchPending), resent(0, 0)),
+			{"not asked since", batch(tx.PhaseSent, post(tx.Sent)), decides(sawtooth), "sent; look in 59m0s"},
+			{"asked before it was posted", batch(tx.PhaseSent, post(tx.Sent)), decides(sawtooth, stands(BatchPending), resent(0, 0)),
 				"sent; look in 59m0s"},
-			{"noted", batch(PhaseSent, post(Sent)), decides(sawtooth, stands(BatchPending)),
+			{"noted", batch(tx.PhaseSent, post(tx.Sent)), decides(sawtooth, stands(BatchPending)),
 				"sent; REVISION, WAITING_INCLUSION; 1 pooled 0@0"},
-			{"stays", batch(PhaseWatching, post(Pooled)), decides(sawtooth, stands(BatchPending)), "pool; look in 59m0s"},
-			{"to the last moment of PATIENCE", batch(PhaseWatching, post(Pooled, begun(time.Hour-1))),
+			{"stays", batch(tx.PhaseWatching, post(tx.Pooled)), decides(sawtooth, stands(BatchPending)), "pool; look in 59m0s"},
+			{"to the last moment of PATIENCE", batch(tx.PhaseWatching, post(tx.Pooled, begun(time.Hour-1))),
 				decides(sawtooth, stands(BatchPending)), "pool; look in 1ns"},
-			{"past PATIENCE", batch(PhaseWatching, post(Pooled, begun(time.Hour+2*time.Second))),
+			{"past PATIENCE", batch(tx.PhaseWatching, post(tx.Pooled, begun(time.Hour+2*time.Second))),
 				decides(sawtooth, stands(BatchPending)),
 				"ambiguous; UNRESOLVED, FREE; 1 unknown 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
-			{"past PATIENCE, and not asked since", batch(PhaseWatching, post(Pooled, begun(time.Hour))),
+			{"past PATIENCE, and not asked since", batch(tx.PhaseWatching, post(tx.Pooled, begun(time.Hour))),
 				decides(sawtooth, stands(BatchPending)), "sent; look in 10s"},
-			{"past PATIENCE, and asked in vain since", batch(PhaseWatching, post(Pooled, begun(time.Hour))),
+			{"past PATIENCE, and asked in vain since", batch(tx.PhaseWatching, post(tx.Pooled, begun(time.Hour))),
 				decides(sawtooth, stands(BatchPending), inVain(-time.Nanosecond)),
 				"ambiguous; UNRESOLVED, FREE; 1 unknown 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
-			{"but for a moment", batch(PhaseWatching, post(Pooled, begun(time.Hour))),
+			{"but for a moment", batch(tx.PhaseWatching, post(tx.Pooled, begun(time.Hour))),
 				decides(sawtooth, stands(BatchPending), inVain(-time.Nanosecond), func(v *View) {
 					v.Batch.Seen.Since = v.Batch.Seen.Since.Add(1)
 				}), "sent; look in 10s"},
-			{"past PATIENCE, and asked in vain before", batch(PhaseWatching, post(Pooled, begun(time.Hour))),
+			{"past PATIENCE, and asked in vain before", batch(tx.PhaseWatching, post(tx.Pooled, begun(time.Hour))),
 				decides(sawtooth, stands(BatchPending), inVain(0)), "sent; look in 10s"},
-			{"nothing is said", batch(PhaseSent, post(Sent, begun(time.Hour-1))), decides(sawtooth, inVain(0)),
+			{"nothing is said", batch(tx.PhaseSent, post(tx.Sent, begun(time.Hour-1))), decides(sawtooth, inVain(0)),
 				"sent; look in 1ns"},
-			{"nor past PATIENCE", batch(PhaseSent, post(Unknown, begun(time.Hour+time.Second))), decides(scabbard, inVain(0)),
+			{"nor past PATIENCE", batch(tx.PhaseSent, post(tx.Unknown, begun(time.Hour+time.Second))), decides(scabbard, inVain(0)),
 				"ambiguous; UNRESOLVED, FREE; 1 unknown 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
-			{"nor asked since it was posted again", batch(PhaseSent, post(Sent, begun(time.Hour+time.Second))),
+			{"nor asked since it was posted again", batch(tx.PhaseSent, post(tx.Sent, begun(time.Hour+time.Second))),
 				decides(sawtooth, inVain(0), resent(1, 0)), "sent; look in 10s"},
-			{"watched on", batch(PhaseUnresolved, post(Unknown), wrong(CodeOutcomeUnknown)),
+			{"watched on", batch(tx.PhaseUnresolved, post(tx.Unknown), wrong(tx.CodeOutcomeUnknown)),
 				decides(sawtooth, stands(BatchPending)), "ended; look in 5m0s"},
 		}},
 		{"COMMITTED", []sample{
-			{"DONE", batch(PhaseWatching, post(Pooled)), decides(sawtooth, stands(BatchCommitted)),
+			{"DONE", batch(tx.PhaseWatching, post(tx.Pooled)), decides(sawtooth, stands(BatchCommitted)),
 				"landed; DONE, FREE; 1 included 0@0; landed 1"},
 			{"while it is posted", marked(), decides(sawtooth, unsent, stands(BatchCommitted)),
 				"landed; DONE, FREE; 1 included 0@0; landed 1"},
-			{"LATE", batch(PhaseUnresolved, post(Unknown), wrong(CodeOutcomeUnknown)),
+			{"LATE", batch(tx.PhaseUnresolved, post(tx.Unknown), wrong(tx.CodeOutcomeUnknown)),
 				decides(sawtooth, stands(BatchCommitted)),
 				"landed; DONE, FREE; 1 included 0@0; landed 1; event LATE"},
-			{"LATE, after INVALID", batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid)),
+			{"LATE, after INVALID", batch(tx.PhaseUnresolved, post(tx.Invalid), wrong(tx.CodeInvalid)),
 				decides(sawtooth, stands(BatchCommitted)),
 				"landed; DONE, FREE; 1 included 0@0; landed 1; event LATE"},
 		}},
 		{"INVALID", []sample{
-			{"at once", batch(PhaseSent, post(Sent)), decides(sawtooth, stands(BatchInvalid)),
+			{"at once", batch(tx.PhaseSent, post(tx.Sent)), decides(sawtooth, stands(BatchInvalid)),
 				"invalid; UNRESOLVED, FREE; 1 invalid 0@0; error INVALID"},
-			{"after all", batch(PhaseUnresolved, post(Unknown), wrong(CodeOutcomeUnknown)),
+			{"after all", batch(tx.PhaseUnresolved, post(tx.Unknown), wrong(tx.CodeOutcomeUnknown)),
 				decides(sawtooth, stands(BatchInvalid)), "invalid; UNRESOLVED, FREE; 1 invalid 0@0; error INVALID"},
-			{"watched for PATIENCE", batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid), endedAgo(59*time.Minute)),
+			{"watched for PATIENCE", batch(tx.PhaseUnresolved, post(tx.Invalid), wrong(tx.CodeInvalid), endedAgo(59*time.Minute)),
 				decides(sawtooth, stands(BatchInvalid)), "ended; look in 1m0s"},
-			{"to its last moment", batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid), endedAgo(time.Hour-1)),
+			{"to its last moment", batch(tx.PhaseUnresolved, post(tx.Invalid), wrong(tx.CodeInvalid), endedAgo(time.Hour-1)),
 				decides(sawtooth, stands(BatchInvalid)), "ended; look in 1ns"},
-			{"asked once more", batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid), endedAgo(time.Hour)),
+			{"asked once more", batch(tx.PhaseUnresolved, post(tx.Invalid), wrong(tx.CodeInvalid), endedAgo(time.Hour)),
 				decides(sawtooth, stands(BatchInvalid)), "sent; look in 5m0s"},
-			{"it is there again", batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid), endedAgo(2*time.Hour)),
+			{"it is there again", batch(tx.PhaseUnresolved, post(tx.Invalid), wrong(tx.CodeInvalid), endedAgo(2*time.Hour)),
 				decides(sawtooth, stands(BatchPending)), "sent; look in 5m0s"},
-			{"and no longer", batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid), endedAgo(2*time.Hour)),
+			{"and no longer", batch(tx.PhaseUnresolved, post(tx.Invalid), wrong(tx.CodeInvalid), endedAgo(2*time.Hour)),
 				decides(sawtooth, stands(BatchInvalid)), "settled; UNRESOLVED, FREE; 1 failed 0@0; error INVALID"},
-			{"read anew now and then", batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid), endedAgo(time.Minute)),
+			{"read anew now and then", batch(tx.PhaseUnresolved, post(tx.Invalid), wrong(tx.CodeInvalid), endedAgo(time.Minute)),
 				decides(sawtooth, stands(BatchInvalid), knows(func(l *Local) { l.ReadAt = clock.Add(-recheck) })),
 				"ended; ask-record"},
-			{"nothing to watch", batch(PhaseUnresolved, post(FailedIn, over), wrong(CodeInvalid)), decides(sawtooth), "ended"},
+			{"nothing to watch", batch(tx.PhaseUnresolved, post(tx.FailedIn, over), wrong(tx.CodeInvalid)), decides(sawtooth), "ended"},
 		}},
 		{"UNKNOWN, Sawtooth", []sample{
-			{"the first pause", batch(PhaseWatching, post(Sent)),
+			{"the first pause", batch(tx.PhaseWatching, post(tx.Sent)),
 				decides(sawtooth, stands(BatchUnknown), resent(0, 4*time.Second)), "absent; look in 6s"},
-			{"the same bytes", batch(PhaseWatching, post(Sent)),
+			{"the same bytes", batch(tx.PhaseWatching, post(tx.Sent)),
 				decides(sawtooth, stands(BatchUnknown), resent(0, 10*time.Second)), "resending; submit 1; look in 59m0s"},
-			{"growing pauses", batch(PhaseWatching, post(Sent)),
+			{"growing pauses", batch(tx.PhaseWatching, post(tx.Sent)),
 				decides(sawtooth, stands(BatchUnknown), resent(2, 10*time.Second)), "absent; look in 30s"},
-			{"a bounded number of times", batch(PhaseWatching, post(Sent)),
+			{"a bounded number of times", batch(tx.PhaseWatching, post(tx.Sent)),
 				decides(sawtooth, stands(BatchUnknown), resent(maxReposts, 20*time.Minute)), "absent; look in 59m0s"},
-			{"not while it is held", batch(PhaseWatching, post(Sent)),
+			{"not while it is held", batch(tx.PhaseWatching, post(tx.Sent)),
 				decides(sawtooth, held, stands(BatchUnknown), resent(0, time.Minute)), "absent; look in 1m0s"},
-			{"not what was cancelled", batch(PhaseWatching, post(Sent), cancelling),
+			{"not what was cancelled", batch(tx.PhaseWatching, post(tx.Sent), cancelling),
 				decides(sawtooth, stands(BatchUnknown), resent(0, time.Minute)), "absent; look in 59m0s"},
-			{"nor what has an end to come to", batch(PhaseWatching, post(Sent), ending(PhaseFailed)),
+			{"nor what has an end to come to", batch(tx.PhaseWatching, post(tx.Sent), ending(tx.PhaseFailed)),
 				decides(sawtooth, stands(BatchUnknown), resent(0, time.Minute)), "absent; look in 59m0s"},
-			{"PENDING no more", batch(PhaseWatching, post(Pooled)), decides(sawtooth, stands(BatchUnknown)),
+			{"PENDING no more", batch(tx.PhaseWatching, post(tx.Pooled)), decides(sawtooth, stands(BatchUnknown)),
 				"sent; REVISION, WAITING_INCLUSION; 1 sent 0@0"},
-			{"no retry is used", batch(PhaseWatching, post(Sent)), learns(submitTold(SubmitUnknown, false), sawtooth),
+			{"no retry is used", batch(tx.PhaseWatching, post(tx.Sent)), learns(submitTold(SubmitUnknown, false), sawtooth),
 				"submitting"},
 		}},
 		{"UNKNOWN, Scabbard", []sample{
-			{"never again", batch(PhaseWatching, post(Sent)),
+			{"never again", batch(tx.PhaseWatching, post(tx.Sent)),
 				decides(scabbard, stands(BatchUnknown), resent(0, time.Minute)), "absent; look in 59m0s"},
-			{"past PATIENCE", batch(PhaseWatching, post(Unknown, begun(2*time.Hour))), decides(scabbard, stands(BatchUnknown)),
+			{"past PATIENCE", batch(tx.PhaseWatching, post(tx.Unknown, begun(2*time.Hour))), decides(scabbard, stands(BatchUnknown)),
 				"ambiguous; UNRESOLVED, FREE; 1 unknown 0@0; error OUTCOME_UNKNOWN; event OUTCOME_UNKNOWN"},
 		}},
 		{"429, 408 with code 19", []sample{
@@ -292,35 +294,35 @@ func batchRows() []row {
 		{"400 with 30, 34, 35; 413; Scabbard's 400", []sample{
 			{"UNRESOLVED with its code", marked(), posted(SubmitRejected),
 				"answered; UNRESOLVED, FREE; 1 refused 0@0; error E; trusts"},
-			{"posted again: the first may be there", batch(PhaseWatching, post(Sent)),
+			{"posted again: the first may be there", batch(tx.PhaseWatching, post(tx.Sent)),
 				learns(submitTold(SubmitRejected, false), sawtooth), "answered; UNRESOLVED, FREE; 1 sent 0@0; error E"},
 		}},
 		{"the ledger is held", []sample{
 			{"nothing of the batch is used up", marked(), learns(submitTold(SubmitHeld, true), sawtooth, held, unsent),
 				"deferred; WAITING, FREE; 1 refused 0@0; deferred 1; error E; rest RESTED 1m0s; hold queue 1m0s"},
-			{"nor of one posted again", batch(PhaseWatching, post(Sent)),
+			{"nor of one posted again", batch(tx.PhaseWatching, post(tx.Sent)),
 				learns(submitTold(SubmitHeld, false), sawtooth), "submitting"},
 		}},
 		{"a person", []sample{
-			{"retries what Sawtooth may have", batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid)),
-				orders(Order{What: OrderRetry}, sawtooth), "ordered; WAITING, FREE; 1 failed 0@0; trusts"},
-			{"not what Scabbard may have", batch(PhaseUnresolved, post(Unknown), wrong(CodeOutcomeUnknown)),
-				orders(Order{What: OrderRetry}, scabbard),
+			{"retries what Sawtooth may have", batch(tx.PhaseUnresolved, post(tx.Invalid), wrong(tx.CodeInvalid)),
+				orders(tx.Order{What: tx.OrderRetry}, sawtooth), "ordered; WAITING, FREE; 1 failed 0@0; trusts"},
+			{"not what Scabbard may have", batch(tx.PhaseUnresolved, post(tx.Unknown), wrong(tx.CodeOutcomeUnknown)),
+				orders(tx.Order{What: tx.OrderRetry}, scabbard),
 				"transaction u is UNRESOLVED: an attempt might still land"},
-			{"says that it is there", batch(PhaseUnresolved, post(Unknown)),
-				orders(Order{What: OrderLanded, Hash: "b1"}, scabbard),
+			{"says that it is there", batch(tx.PhaseUnresolved, post(tx.Unknown)),
+				orders(tx.Order{What: tx.OrderLanded, Hash: "b1"}, scabbard),
 				"ordered; DONE, FREE; 1 included 0@0; landed 1; event LATE; trusts"},
-			{"says that it is not", batch(PhaseUnresolved, post(Unknown)), orders(Order{What: OrderDead}, scabbard),
+			{"says that it is not", batch(tx.PhaseUnresolved, post(tx.Unknown)), orders(tx.Order{What: tx.OrderDead}, scabbard),
 				"ordered; UNRESOLVED, FREE; 1 expired 0@0; event RESOLVED; trusts"},
-			{"has said that it is not: is there another try?", batch(PhaseFailing, post(Expired, over)), decides(sawtooth),
+			{"has said that it is not: is there another try?", batch(tx.PhaseFailing, post(tx.Expired, over)), decides(sawtooth),
 				"weighing; ask-sender"},
-			{"says so while it is waited for", batch(PhaseWatching, post(Unknown)), orders(Order{What: OrderDead}, scabbard),
+			{"says so while it is waited for", batch(tx.PhaseWatching, post(tx.Unknown)), orders(tx.Order{What: tx.OrderDead}, scabbard),
 				"ordered; RETRY, RETRY; 1 expired 0@0; trusts"},
 		}},
 	}
 }
 
-func endedAgo(ago time.Duration) part { return func(t *Transaction) { t.DoneAt = now.Add(-ago) } }
+func endedAgo(ago time.Duration) part { return func(t *tx.Transaction) { t.DoneAt = now.Add(-ago) } }
 
 // A batchWalk is one life of a batch, with a ledger that loses requests and answers,
 // delivers late, forgets, and gives no verdict; processes come and go.
@@ -328,7 +330,7 @@ type batchWalk struct {
 	r      *rand.Rand
 	c      *checker
 	drive  *Drive
-	stored *Transaction
+	stored *tx.Transaction
 	view   View
 	claims int
 
@@ -341,11 +343,11 @@ type batchWalk struct {
 
 func newBatchWalk(seed uint64, c *checker) *batchWalk {
 	r := rand.New(rand.NewPCG(seed, 2))
-	w := &batchWalk{r: r, c: c, view: *view(batch(PhaseWaiting)), at: BatchUnknown}
+	w := &batchWalk{r: r, c: c, view: *view(batch(tx.PhaseWaiting)), at: BatchUnknown}
 	w.view.Policy.LedgerPatience, w.view.Local = 10*time.Minute, Local{}
 	w.view.Batch = Batch{Known: true, Idempotent: r.IntN(2) == 0}
 	w.view.Replicas = r.IntN(2) == 0
-	w.stored = batch(PhaseWaiting)
+	w.stored = batch(tx.PhaseWaiting)
 	w.stored.Claim = ""
 	w.own()
 	c.begins()
@@ -401,7 +403,7 @@ func (w *batchWalk) store(a Action) {
 }
 
 // put stores a record, and holds it against what is true.
-func (w *batchWalk) put(t *Transaction, s *Step) {
+func (w *batchWalk) put(t *tx.Transaction, s *Step) {
 	v := View{Txn: w.stored, Policy: w.view.Policy, Now: w.view.Now, Clock: w.view.Clock}
 	w.c.trail = append(w.c.trail, told(&v, *s))
 	before := w.stored
@@ -411,11 +413,11 @@ func (w *batchWalk) put(t *Transaction, s *Step) {
 		w.stored.Claim = ""
 	}
 	switch {
-	case t.Phase == PhaseDone && w.at != BatchCommitted && !w.person:
+	case t.Phase == tx.PhaseDone && w.at != BatchCommitted && !w.person:
 		w.wrong("DONE, and the ledger has not committed it")
-	case !t.Phase.Bound() && t.Phase != PhaseUnresolved && t.Open():
+	case !t.Phase.Bound() && t.Phase != tx.PhaseUnresolved && t.Open():
 		w.wrong("released with something open")
-	case before.Phase.Bound() && t.Phase == PhaseWaiting && w.written > 0 && !w.person && !w.view.Batch.Idempotent:
+	case before.Phase.Bound() && t.Phase == tx.PhaseWaiting && w.written > 0 && !w.person && !w.view.Batch.Idempotent:
 		w.wrong("goes back, and may be there")
 	case t.Callback != "":
 		w.wrong("somebody is to be told, and nobody made it")
@@ -501,30 +503,30 @@ func (w *batchWalk) crash() {
 
 func (w *batchWalk) bind() {
 	switch w.stored.Phase {
-	case PhaseWaiting:
+	case tx.PhaseWaiting:
 		w.claims++
 		t := w.stored.Clone()
-		t.Phase, t.Claim, t.Sender = PhaseDispatching, fmt.Sprint("me:", w.claims), fmt.Sprintf("saw/%d", 1+w.r.IntN(2))
+		t.Phase, t.Claim, t.Sender = tx.PhaseDispatching, fmt.Sprint("me:", w.claims), fmt.Sprintf("saw/%d", 1+w.r.IntN(2))
 		t.Revision++
 		w.stored = t
 		w.view.Batch.Seen = BatchSeen{}
 		w.own()
-	case PhaseFailed, PhaseUnresolved:
-		w.order(OrderRetry)
+	case tx.PhaseFailed, tx.PhaseUnresolved:
+		w.order(tx.OrderRetry)
 		w.own()
 	}
 }
 
 // order has a person say what is true.
-func (w *batchWalk) order(what OrderKind) {
+func (w *batchWalk) order(what tx.OrderKind) {
 	v := w.view
 	v.Txn = w.stored
-	s, err := Ask(&v, Order{What: what, Hash: "b1"})
+	s, err := Ask(&v, tx.Order{What: what, Hash: "b1"})
 	if err != nil {
 		return
 	}
-	w.person = w.person || what == OrderLanded
-	if what == OrderDead || what == OrderRetry {
+	w.person = w.person || what == tx.OrderLanded
+	if what == tx.OrderDead || what == tx.OrderRetry {
 		w.written = 0
 	}
 	w.put(s.Txn, &s)
@@ -555,11 +557,11 @@ func (w *batchWalk) happen() {
 		w.drive.Stale()
 		switch {
 		case w.one(3):
-			w.order(OrderCancel)
+			w.order(tx.OrderCancel)
 		case w.at == BatchUnknown && w.late == 0:
-			w.order(OrderDead)
+			w.order(tx.OrderDead)
 		case w.at == BatchCommitted:
-			w.order(OrderLanded)
+			w.order(tx.OrderLanded)
 		}
 	default:
 		pass(time.Second)
@@ -574,13 +576,13 @@ func (w *batchWalk) happen() {
 
 // walkBatches follows many lives of batches, and then lets each come to its end.
 func walkBatches(t *testing.T, c *checker) {
-	ends := map[Phase]int{}
+	ends := map[tx.Phase]int{}
 	for seed := range *walks {
 		w := newBatchWalk(seed, c)
 		for range length {
 			w.step()
 		}
-		if w.executed > 1 && !w.view.Batch.Idempotent && !w.person && w.stored.Phase != PhaseUnresolved {
+		if w.executed > 1 && !w.view.Batch.Idempotent && !w.person && w.stored.Phase != tx.PhaseUnresolved {
 			w.wrong("executed more than once")
 		}
 		ends[w.stored.Phase]++
@@ -588,8 +590,8 @@ func walkBatches(t *testing.T, c *checker) {
 	if *walks < manyWalks {
 		return
 	}
-	for _, p := range Phases {
-		if p != PhaseFailing && p != PhaseDelayed && ends[p] == 0 {
+	for _, p := range tx.Phases {
+		if p != tx.PhaseFailing && p != tx.PhaseDelayed && ends[p] == 0 {
 			t.Errorf("no life of a batch is %s in the end: %v", p, ends)
 		}
 	}
@@ -605,74 +607,74 @@ func batchesTold() []telling {
 		}
 	}
 	unknown, saw := stands(BatchUnknown), at(sawtooth)
-	lost := failedBy(CodeLost)
+	lost := failedBy(tx.CodeLost)
 	return []telling{
-		{"held", scene(batch(PhaseWaiting, wrong(CodeNoLedger), deferrals(1)), saw,
+		{"held", scene(batch(tx.PhaseWaiting, wrong(tx.CodeNoLedger), deferrals(1)), saw,
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; ledger saw was away or busy (because); the queue is tried again later.\n" +
 				"LEDGER 10:02, then BIND 10:02"},
-		{"no Mina node", scene(batch(PhaseWaiting), saw, head, fewNodes, pool(Candidate{AccountID: "saw/1"})),
+		{"no Mina node", scene(batch(tx.PhaseWaiting), saw, head, fewNodes, pool(Candidate{AccountID: "saw/1"})),
 			"First in its queue; a sender is free and is bound to it now.\nNOTHING, then BIND 10:00"},
-		{"behind", scene(batch(PhaseWaiting), saw, behind(0, batch(PhaseWatching, post(Sent)))),
+		{"behind", scene(batch(tx.PhaseWaiting), saw, behind(0, batch(tx.PhaseWatching, post(tx.Sent)))),
 			"Second in its queue; the one before (one) waits for its ledger's verdict.\nQUEUE_HEAD, then BIND"},
-		{"behind one that is posted", scene(batch(PhaseWaiting), saw, behind(0, batch(PhaseDispatching, post(Signed)))),
+		{"behind one that is posted", scene(batch(tx.PhaseWaiting), saw, behind(0, batch(tx.PhaseDispatching, post(tx.Signed)))),
 			"Second in its queue; the one before (one) is with its ledger.\nQUEUE_HEAD, then BIND"},
-		{"bound", scene(batch(PhaseDispatching), saw),
+		{"bound", scene(batch(tx.PhaseDispatching), saw),
 			"Its slot is bound; it is being prepared for ledger saw.\nNOTHING, then SUBMIT 10:00"},
-		{"bound, and cancelled", scene(batch(PhaseDispatching, cancelling), saw),
+		{"bound, and cancelled", scene(batch(tx.PhaseDispatching, cancelling), saw),
 			"A cancel was asked for, and nothing of it has been posted: it ends now.\nNOTHING, then END 10:00"},
-		{"bound, in recovery", scene(batch(PhaseDispatching), saw, func(s *Scene) { s.Shut = "Redis has forgotten" }),
+		{"bound, in recovery", scene(batch(tx.PhaseDispatching), saw, func(s *Scene) { s.Shut = "Redis has forgotten" }),
 			"Its slot is bound, and nothing is posted now: Redis has forgotten.\nRECOVERY, then SUBMIT"},
-		{"bound, another's ledger", scene(batch(PhaseDispatching)),
+		{"bound, another's ledger", scene(batch(tx.PhaseDispatching)),
 			"This process does not know ledger saw; one that does has to run.\nPROCESS, then SUBMIT"},
-		{"asked first", scene(batch(PhaseDispatching), at(scabbard)),
+		{"asked first", scene(batch(tx.PhaseDispatching), at(scabbard)),
 			"Ledger saw is asked whether it has it already, for it takes no batch twice.\nLEDGER, then SUBMIT 10:00"},
-		{"posted", scene(batch(PhaseDispatching, post(Signed)), saw),
+		{"posted", scene(batch(tx.PhaseDispatching, post(tx.Signed)), saw),
 			"It is being posted to ledger saw.\nSENDING, then SUBMIT 10:00\nsigned, unknown: posted, or being posted"},
-		{"another's ledger", scene(batch(PhaseWatching, post(Sent))),
+		{"another's ledger", scene(batch(tx.PhaseWatching, post(tx.Sent))),
 			"It was posted, and this process does not know ledger saw.\nPROCESS, then WATCH\n" +
 				"sent, unknown: posted, or being posted"},
-		{"not asked", scene(batch(PhaseWatching, post(Sent)), saw),
+		{"not asked", scene(batch(tx.PhaseWatching, post(tx.Sent)), saw),
 			"It was posted; the process that follows it knows more.\nLEDGER 10:59, then WATCH 10:00\n" +
 				"sent, unknown: posted, or being posted"},
-		{"asked in vain", scene(batch(PhaseWatching, post(Sent)), at(sawtooth, inVain(0))),
+		{"asked in vain", scene(batch(tx.PhaseWatching, post(tx.Sent)), at(sawtooth, inVain(0))),
 			"It was posted, and ledger saw does not say what became of it.\nLEDGER 10:59, then WATCH 10:00\n" +
 				"sent, unknown: posted, or being posted"},
-		{"pending", scene(batch(PhaseWatching, post(Pooled)), at(sawtooth, stands(BatchPending))),
+		{"pending", scene(batch(tx.PhaseWatching, post(tx.Pooled)), at(sawtooth, stands(BatchPending))),
 			"Ledger saw says PENDING.\nLEDGER 10:59, then WATCH 10:00\npooled, pool: the ledger says PENDING"},
-		{"unknown to Sawtooth", scene(batch(PhaseWatching, post(Sent)), at(sawtooth, unknown)),
+		{"unknown to Sawtooth", scene(batch(tx.PhaseWatching, post(tx.Sent)), at(sawtooth, unknown)),
 			"It was posted, and ledger saw does not know it; if that stays so it is posted again, a few times.\n" +
 				"LEDGER 10:59, then SEND_AGAIN 10:00\nsent, nowhere: not known to the ledger, and may still be"},
-		{"unknown to Sawtooth, and cancelled", scene(batch(PhaseWatching, post(Sent), cancelling), at(sawtooth, unknown)),
+		{"unknown to Sawtooth, and cancelled", scene(batch(tx.PhaseWatching, post(tx.Sent), cancelling), at(sawtooth, unknown)),
 			"It may have been posted, and ledger saw does not know it. It is not posted again. " +
 				"No further attempt is made: a cancel was asked for.\n" +
 				"LEDGER 10:59, then WATCH 10:00\nsent, nowhere: not known to the ledger, and may still be"},
-		{"unknown to Scabbard, its answer lost", scene(batch(PhaseWatching, post(Unknown, lost)), at(scabbard, unknown)),
+		{"unknown to Scabbard, its answer lost", scene(batch(tx.PhaseWatching, post(tx.Unknown, lost)), at(scabbard, unknown)),
 			"It may have been posted, and ledger saw does not know it. It is not posted again.\n" +
 				"LEDGER 10:59, then WATCH 10:00\nunknown, nowhere: not known to the ledger, and may still be: LOST: because"},
-		{"unknown to Scabbard", scene(batch(PhaseWatching, post(Unknown), cancelling), at(scabbard, unknown)),
+		{"unknown to Scabbard", scene(batch(tx.PhaseWatching, post(tx.Unknown), cancelling), at(scabbard, unknown)),
 			"It may have been posted, and ledger saw does not know it. It is not posted again. " +
 				"No further attempt is made: a cancel was asked for.\n" +
 				"LEDGER 10:59, then WATCH 10:00\nunknown, nowhere: not known to the ledger, and may still be"},
-		{"given up by a person", scene(batch(PhaseFailing, post(Expired, over)), saw),
+		{"given up by a person", scene(batch(tx.PhaseFailing, post(tx.Expired, over)), saw),
 			"It is not in its ledger, as a person said; whether there is another try is being decided.\n" +
 				"NOTHING, then WEIGH 10:00\nexpired, unknown: given up, as a person said"},
-		{"to be tried again", scene(batch(PhaseDelayed, post(Expired, over)), saw),
+		{"to be tried again", scene(batch(tx.PhaseDelayed, post(tx.Expired, over)), saw),
 			"Its last try failed. No retry used.\nRETRY_DELAY, then RETRY\n" +
 				"expired, unknown: given up, as a person said"},
-		{"failed", scene(batch(PhaseFailed, wrong(CodeOutcomeUnknown)), saw),
+		{"failed", scene(batch(tx.PhaseFailed, wrong(tx.CodeOutcomeUnknown)), saw),
 			"It ended (because).\nNOTHING, then NONE"},
-		{"committed", scene(batch(PhaseDone, post(Included, over), landedBy(1), final), saw),
+		{"committed", scene(batch(tx.PhaseDone, post(tx.Included, over), landedBy(1), final), saw),
 			"Ledger saw has committed it.\nNOTHING, then REMOVE 09:59\nincluded, block: committed"},
-		{"invalid", scene(batch(PhaseUnresolved, post(Invalid), wrong(CodeInvalid)), saw),
+		{"invalid", scene(batch(tx.PhaseUnresolved, post(tx.Invalid), wrong(tx.CodeInvalid)), saw),
 			"Ledger saw refuses it (because); should it be committed after all, it is DONE.\nPERSON, then DECIDE\n" +
 				"failed, nowhere: executed and refused"},
-		{"outcome unknown", scene(batch(PhaseUnresolved, post(Unknown), wrong(CodeOutcomeUnknown)), saw),
+		{"outcome unknown", scene(batch(tx.PhaseUnresolved, post(tx.Unknown), wrong(tx.CodeOutcomeUnknown)), saw),
 			"Nobody knows what became of it (because). Look for it in ledger saw, and say by resolve whether it is there.\n" +
 				"PERSON, then RESOLVE\nunknown, unknown: posted, or being posted"},
-		{"rejected", scene(batch(PhaseUnresolved, post(Refused, over), wrong("30")), saw),
+		{"rejected", scene(batch(tx.PhaseUnresolved, post(tx.Refused, over), wrong("30")), saw),
 			"Ledger saw refuses it (because).\nPERSON, then DECIDE\nrefused, nowhere: not taken"},
-		{"cancelled", scene(batch(PhaseFailed, wrong(CodeCancelled)), saw),
+		{"cancelled", scene(batch(tx.PhaseFailed, wrong(tx.CodeCancelled)), saw),
 			"It was cancelled before it took effect.\nNOTHING, then NONE"},
 	}
 }
@@ -688,10 +690,10 @@ func TestMark(t *testing.T) {
 		"put off":  {1, 1},
 		"and over": {2, 1},
 	} {
-		s := Decide(view(batch(PhaseDispatching, post(Refused, over), deferrals(c.deferred)), sawtooth, stands(BatchUnknown),
+		s := Decide(view(batch(tx.PhaseDispatching, post(tx.Refused, over), deferrals(c.deferred)), sawtooth, stands(BatchUnknown),
 			knows(func(l *Local) { l.Submits, l.SubmitAt = 3, clock })))
 		if s.Reason != ReasonPlanning || len(s.Txn.Attempts) != c.attempts || s.Txn.Last().Number != c.attempts ||
-			s.Txn.Last().State != Signed || s.Local.Unsent != c.attempts || s.Local.Confirmed != c.attempts ||
+			s.Txn.Last().State != tx.Signed || s.Local.Unsent != c.attempts || s.Local.Confirmed != c.attempts ||
 			s.Local.Submits != 0 || !s.Local.SubmitAt.IsZero() {
 			t.Errorf("%s: %s, %+v, %+v", name, s.Reason, s.Txn, s.Local)
 		}
@@ -702,8 +704,8 @@ func TestMark(t *testing.T) {
 // word.
 func TestMarkThere(t *testing.T) {
 	t.Parallel()
-	s := Decide(view(batch(PhaseDispatching), scabbard, stands(BatchPending)))
-	if s.Txn == nil || s.Txn.Phase != PhaseSent || s.Local.Unsent != 0 || s.Local.Confirmed != 1 {
+	s := Decide(view(batch(tx.PhaseDispatching), scabbard, stands(BatchPending)))
+	if s.Txn == nil || s.Txn.Phase != tx.PhaseSent || s.Local.Unsent != 0 || s.Local.Confirmed != 1 {
 		t.Errorf("%+v, %+v", s.Txn, s.Local)
 	}
 }
@@ -712,7 +714,7 @@ func TestMarkThere(t *testing.T) {
 // the batch is put off for as long as is set.
 func TestBusyLedger(t *testing.T) {
 	t.Parallel()
-	v := view(batch(PhaseDispatching, post(Signed)), sawtooth, unsent)
+	v := view(batch(tx.PhaseDispatching, post(tx.Signed)), sawtooth, unsent)
 	for _, retries := range []int{0, 1, 3, 6} {
 		v.Policy.LedgerRetries, v.Local.Submits = retries, 0
 		for n := range retries {
@@ -732,53 +734,53 @@ func TestBusyLedger(t *testing.T) {
 // TestSubmitted: once a ledger may have it, that is known in the record alone.
 func TestSubmitted(t *testing.T) {
 	t.Parallel()
-	v := view(batch(PhaseDispatching, post(Signed)), sawtooth, stands(BatchUnknown), unsent)
+	v := view(batch(tx.PhaseDispatching, post(tx.Signed)), sawtooth, stands(BatchUnknown), unsent)
 	v.Local.SentAt, v.Local.Resent = clock, 3
 	s := Learn(v, submitTold(SubmitAccepted, true))
-	if s.Txn == nil || s.Txn.Phase != PhaseSent || !s.Txn.SubmittedAt.Equal(now) || s.Local.Unsent != 0 ||
+	if s.Txn == nil || s.Txn.Phase != tx.PhaseSent || !s.Txn.SubmittedAt.Equal(now) || s.Local.Unsent != 0 ||
 		s.Local.Resent != 0 {
 		t.Errorf("%+v, %+v", s.Txn, s.Local)
 	}
 	v.Local.SentAt = time.Time{}
-	if s = Learn(v, submitTold(SubmitUnknown, true)); s.Txn.Last().State != Unknown || s.Local.SentAt != clock {
+	if s = Learn(v, submitTold(SubmitUnknown, true)); s.Txn.Last().State != tx.Unknown || s.Local.SentAt != clock {
 		t.Errorf("a status from before the post would count: %+v, %+v", s.Txn, s.Local)
 	}
-	v = view(batch(PhaseDispatching, post(Signed)), sawtooth, stands(BatchUnknown))
+	v = view(batch(tx.PhaseDispatching, post(tx.Signed)), sawtooth, stands(BatchUnknown))
 	v.Local.SentAt, v.Local.Resent = clock, 3
-	if s = Decide(v); s.Txn == nil || s.Txn.Last().State != Unknown || !s.Local.SentAt.IsZero() || s.Local.Resent != 0 {
+	if s = Decide(v); s.Txn == nil || s.Txn.Last().State != tx.Unknown || !s.Local.SentAt.IsZero() || s.Local.Resent != 0 {
 		t.Errorf("another process was at it: %+v, %+v", s.Txn, s.Local)
 	}
-	v = view(batch(PhaseDispatching, post(Signed), func(t *Transaction) { t.SubmittedAt = now.Add(-time.Hour) }),
+	v = view(batch(tx.PhaseDispatching, post(tx.Signed), func(t *tx.Transaction) { t.SubmittedAt = now.Add(-time.Hour) }),
 		sawtooth, stands(BatchUnknown), unsent)
 	if s = Learn(v, submitTold(SubmitAccepted, true)); !s.Txn.SubmittedAt.Equal(now.Add(-time.Hour)) {
 		t.Errorf("submitted at %v for the second time", s.Txn.SubmittedAt)
 	}
-	v = view(batch(PhaseWatching, post(Sent)), sawtooth)
+	v = view(batch(tx.PhaseWatching, post(tx.Sent)), sawtooth)
 	v.Local.SentAt, v.Local.Resent = clock.Add(-time.Minute), 2
 	if s = Learn(v, submitTold(SubmitUnknown, false)); s.Local.SentAt != clock || s.Local.Resent != 3 {
 		t.Errorf("posted again, and the next pause is as of before: %+v", s.Local)
 	}
-	v = view(batch(PhaseWatching, post(Unknown)), sawtooth)
+	v = view(batch(tx.PhaseWatching, post(tx.Unknown)), sawtooth)
 	v.Local.Resent = 2
-	if s = Learn(v, submitTold(SubmitAccepted, false)); s.Txn.Last().State != Sent || s.Local.SentAt != clock ||
+	if s = Learn(v, submitTold(SubmitAccepted, false)); s.Txn.Last().State != tx.Sent || s.Local.SentAt != clock ||
 		s.Local.Resent != 3 {
 		t.Errorf("taken when posted again: %+v, %+v", s.Txn, s.Local)
 	}
 	if s = Learn(v, submitTold(SubmitUnknown, false)); s.Txn != nil {
 		t.Errorf("nobody knows, posted again: %+v", s.Txn)
 	}
-	if s = Learn(view(batch(PhaseWatching, post(Pooled)), sawtooth), submitTold(SubmitAccepted, false)); s.Txn != nil {
+	if s = Learn(view(batch(tx.PhaseWatching, post(tx.Pooled)), sawtooth), submitTold(SubmitAccepted, false)); s.Txn != nil {
 		t.Errorf("taken, and known to be there: %+v", s.Txn)
 	}
-	v = view(batch(PhaseDispatching, post(Signed)), sawtooth, unsent)
+	v = view(batch(tx.PhaseDispatching, post(tx.Signed)), sawtooth, unsent)
 	if s = Learn(v, submitTold(SubmitAccepted, true)); s.Local.SentAt != clock {
 		t.Errorf("taken, and a status from before would count: %+v", s.Local)
 	}
-	v = view(batch(PhaseWatching, post(Pooled)), sawtooth, stands(BatchCommitted), unsent)
-	if s = Decide(v); s.Txn.Phase != PhaseDone || s.Local.Unsent != 0 {
+	v = view(batch(tx.PhaseWatching, post(tx.Pooled)), sawtooth, stands(BatchCommitted), unsent)
+	if s = Decide(v); s.Txn.Phase != tx.PhaseDone || s.Local.Unsent != 0 {
 		t.Errorf("committed, and still to be posted: %+v, %+v", s.Txn, s.Local)
 	}
-	done := view(batch(PhaseDone, post(Included, over), landedBy(1), final), sawtooth, stands(BatchPending))
+	done := view(batch(tx.PhaseDone, post(tx.Included, over), landedBy(1), final), sawtooth, stands(BatchPending))
 	if s = Decide(done); s.Txn != nil || s.Reason != ReasonFinal || s.Do.Kind != "" {
 		t.Errorf("what is DONE: %+v", s)
 	}
@@ -788,15 +790,15 @@ func TestSubmitted(t *testing.T) {
 func TestFollowsBatch(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		t    *Transaction
+		t    *tx.Transaction
 		want bool
 	}{
-		"bound":          {batch(PhaseDispatching), true},
-		"waiting":        {batch(PhaseWaiting), false},
-		"open":           {batch(PhaseUnresolved, post(Unknown)), true},
-		"over":           {batch(PhaseDone, post(Included, over), landedBy(1), final), false},
-		"for Mina":       {txn(PhaseWatching, try(Sent)), false},
-		"for Mina, over": {txn(PhaseDone, try(Included, over), landedBy(1), final), false},
+		"bound":          {batch(tx.PhaseDispatching), true},
+		"waiting":        {batch(tx.PhaseWaiting), false},
+		"open":           {batch(tx.PhaseUnresolved, post(tx.Unknown)), true},
+		"over":           {batch(tx.PhaseDone, post(tx.Included, over), landedBy(1), final), false},
+		"for Mina":       {txn(tx.PhaseWatching, try(tx.Sent)), false},
+		"for Mina, over": {txn(tx.PhaseDone, try(tx.Included, over), landedBy(1), final), false},
 	} {
 		if got := FollowsBatch(c.t); got != c.want {
 			t.Errorf("%s: %v", name, got)
@@ -807,16 +809,16 @@ func TestFollowsBatch(t *testing.T) {
 // TestBatchEdges: what no row of the table tells apart.
 func TestBatchEdges(t *testing.T) {
 	t.Parallel()
-	v := view(batch(PhaseDispatching, post(Signed)), sawtooth, stands(BatchUnknown), unsent)
+	v := view(batch(tx.PhaseDispatching, post(tx.Signed)), sawtooth, stands(BatchUnknown), unsent)
 	v.Local.Confirmed = 0
 	if s := Decide(v); s.Do.Kind != Submit {
 		t.Errorf("no replicas, and %s is begun", s.Do.Kind)
 	}
-	v = view(batch(PhaseDispatching, post(Signed), cancelling), sawtooth, unsent)
-	if s := v.putOff(*oops("E"), time.Second); s.Txn.Phase != PhaseFailed || s.Local.Unsent+s.Local.Confirmed != 0 {
+	v = view(batch(tx.PhaseDispatching, post(tx.Signed), cancelling), sawtooth, unsent)
+	if s := v.putOff(*oops("E"), time.Second); s.Txn.Phase != tx.PhaseFailed || s.Local.Unsent+s.Local.Confirmed != 0 {
 		t.Errorf("put off and cancelled: %+v, %+v", s.Txn.Phase, s.Local)
 	}
-	delayed := batch(PhaseDelayed, post(Expired, over))
+	delayed := batch(tx.PhaseDelayed, post(tx.Expired, over))
 	delayed.DueAt = now.Add(time.Minute)
 	s := Decide(view(delayed, sawtooth))
 	if s.Txn != nil || s.Reason != ReasonDelay || !s.Look.Equal(clock.Add(time.Minute)) {
@@ -825,20 +827,20 @@ func TestBatchEdges(t *testing.T) {
 	if earlier(now, clock) != now || earlier(clock, now) != now {
 		t.Error("the later one is the earlier")
 	}
-	v = view(batch(PhaseWatching, post(Pooled)), sawtooth, stands(BatchCommitted))
+	v = view(batch(tx.PhaseWatching, post(tx.Pooled)), sawtooth, stands(BatchCommitted))
 	if s := Decide(v); s.Txn == nil || !s.Txn.FinalAt.Equal(now) {
 		t.Errorf("committed, and not final: %+v", s.Txn)
 	}
-	for name, in := range map[string]*Transaction{
-		"no batch": txn(PhaseDelayed, try(Unknown, over)), "what is open": batch(PhaseWatching, post(Sent)),
+	for name, in := range map[string]*tx.Transaction{
+		"no batch": txn(tx.PhaseDelayed, try(tx.Unknown, over)), "what is open": batch(tx.PhaseWatching, post(tx.Sent)),
 	} {
 		if s, may := view(in, sawtooth).mayHaveIt(ReasonCancelled); may {
 			t.Errorf("%s may be there from before: %+v", name, s.Txn)
 		}
 	}
-	v = view(batch(PhaseUnresolved, post(Unknown)))
+	v = view(batch(tx.PhaseUnresolved, post(tx.Unknown)))
 	v.Batch.Idempotent = true
-	if _, err := Ask(v, Order{What: OrderRetry}); err == nil {
+	if _, err := Ask(v, tx.Order{What: tx.OrderRetry}); err == nil {
 		t.Error("tried again at a ledger that is not known")
 	}
 }
@@ -846,7 +848,7 @@ func TestBatchEdges(t *testing.T) {
 // TestBatchForSoLong: who has to settle a batch is told what its ledger says of it.
 func TestBatchForSoLong(t *testing.T) {
 	t.Parallel()
-	old := batch(PhaseWatching, post(Pooled, begun(time.Hour+2*time.Second)))
+	old := batch(tx.PhaseWatching, post(tx.Pooled, begun(time.Hour+2*time.Second)))
 	for want, seen := range map[string]change{"PENDING": stands(BatchPending), "nothing": inVain(0)} {
 		s := Decide(view(old, sawtooth, seen))
 		want = "the ledger says " + want + " for so long"

@@ -3,22 +3,24 @@ package lifecycle
 import (
 	"fmt"
 	"strings"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // sayBatch speaks of what is for a ledger and does not wait in its queue.
 func (s *Scene) sayBatch() said {
 	t := s.Txn
 	switch t.Phase {
-	case PhaseDispatching:
+	case tx.PhaseDispatching:
 		return s.submittingTo()
-	case PhaseSent, PhaseWatching:
+	case tx.PhaseSent, tx.PhaseWatching:
 		return s.standsThere()
-	case PhaseFailing:
+	case tx.PhaseFailing:
 		return said{"It is not in its ledger, as a person said; whether there is another try is being decided.",
 			Wait{Code: WaitNothing}, Next{Action: StepWeigh, At: s.Now}}
-	case PhaseDelayed:
+	case tx.PhaseDelayed:
 		return s.delayed()
-	case PhaseDone:
+	case tx.PhaseDone:
 		return said{"Ledger " + t.Ledger + " has committed it.", Wait{Code: WaitNothing},
 			Next{Action: StepRemove, At: t.FinalAt.Add(s.Policy.Retention)}}
 	}
@@ -84,13 +86,13 @@ func (s *Scene) endedThere() said {
 	}
 	decide := Wait{Code: WaitPerson, Detail: "mend the cause and retry it, or delete it"}
 	switch a := t.FirstOpen(); {
-	case code == CodeCancelled:
+	case code == tx.CodeCancelled:
 		return said{"It was cancelled before it took effect.", Wait{Code: WaitNothing, Detail: "a person may retry it"},
 			Next{Action: StepNone}}
-	case t.Phase == PhaseFailed:
+	case t.Phase == tx.PhaseFailed:
 		return said{"It ended" + because(t.Error) + ".", Wait{Code: WaitNothing, Detail: "a person may retry it"},
 			Next{Action: StepNone}}
-	case a != nil && a.State == Invalid:
+	case a != nil && a.State == tx.Invalid:
 		return said{"Ledger " + t.Ledger + " refuses it" + because(t.Error) +
 			"; should it be committed after all, it is DONE.", decide, Next{Action: StepDecide}}
 	case a != nil:
@@ -108,11 +110,11 @@ func (s *Scene) posts() []Seen {
 		v := Seen{Attempt: a, Open: a.Open(), Place: "unknown"}
 		seen := &s.Batch.Seen
 		switch {
-		case a.State == Included:
+		case a.State == tx.Included:
 			v.Place, v.Agreed, v.Detail = "block", true, "committed"
-		case a.Failed(), a.State == Invalid:
+		case a.Failed(), a.State == tx.Invalid:
 			v.Place, v.Detail = "nowhere", "executed and refused"
-		case a.State == Refused:
+		case a.State == tx.Refused:
 			v.Place, v.Detail = "nowhere", "not taken"
 		case !v.Open:
 			v.Detail = "given up, as a person said"
@@ -124,23 +126,23 @@ func (s *Scene) posts() []Seen {
 			v.Place, v.Detail = "pool", "the ledger says "+string(seen.State)
 		}
 		if a.Error != nil {
-			v.Detail = strings.TrimPrefix(v.Detail+": "+short(a.Error.Error()), ": ")
+			v.Detail = strings.TrimPrefix(v.Detail+": "+tx.Short(a.Error.Error()), ": ")
 		}
 		out[i] = v
 	}
 	return out
 }
 
-// maker is who has a transaction while it is DISPATCHING, and verdict what it waits for
+// makerOf is who has a transaction while it is DISPATCHING, and verdict what it waits for
 // then.
-func (t *Transaction) maker() string {
+func makerOf(t *tx.Transaction) string {
 	if t.Ledger != "" {
 		return "its ledger"
 	}
 	return "its worker"
 }
 
-func (t *Transaction) verdict() string {
+func verdictOf(t *tx.Transaction) string {
 	if t.Ledger != "" {
 		return "its ledger's verdict"
 	}

@@ -4,25 +4,27 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestSignedAgain: the proof of what expired while nothing passed is good for the next attempt, if
 // that has its sender and nonce, and was to be made upon the same.
 func TestSignedAgain(t *testing.T) {
 	t.Parallel()
-	upon := func(what string) func(*Attempt) { return func(a *Attempt) { a.Base = what } }
+	upon := func(what string) func(*tx.Attempt) { return func(a *tx.Attempt) { a.Base = what } }
 	for name, c := range map[string]struct {
-		in   *Transaction
+		in   *tx.Transaction
 		want int
 	}{
-		"the network took nothing":        {txn(PhaseDispatching, try(Expired, over, stalled), try(Planned)), 1},
-		"a gateway turned it away":        {txn(PhaseDispatching, try(Expired, over, turnedAway), try(Planned)), 1},
-		"it expired in the pool":          {txn(PhaseDispatching, try(Expired, over), try(Planned)), 0},
-		"it expired, and something else":  {txn(PhaseDispatching, try(Expired, over, failedBy("E")), try(Planned)), 0},
-		"it was refused":                  {txn(PhaseDispatching, try(Refused, over, stalled), try(Planned)), 0},
-		"at another nonce":                {txn(PhaseDispatching, try(Expired, over, stalled), try(Planned, at(8))), 0},
-		"by another sender":               {txn(PhaseDispatching, try(Expired, over, stalled), try(Planned, by("B62b"))), 0},
-		"made upon what is there no more": {txn(PhaseDispatching, try(Expired, over, stalled, upon("5J9")), try(Planned)), 0},
+		"the network took nothing":        {txn(tx.PhaseDispatching, try(tx.Expired, over, stalled), try(tx.Planned)), 1},
+		"a gateway turned it away":        {txn(tx.PhaseDispatching, try(tx.Expired, over, turnedAway), try(tx.Planned)), 1},
+		"it expired in the pool":          {txn(tx.PhaseDispatching, try(tx.Expired, over), try(tx.Planned)), 0},
+		"it expired, and something else":  {txn(tx.PhaseDispatching, try(tx.Expired, over, failedBy("E")), try(tx.Planned)), 0},
+		"it was refused":                  {txn(tx.PhaseDispatching, try(tx.Refused, over, stalled), try(tx.Planned)), 0},
+		"at another nonce":                {txn(tx.PhaseDispatching, try(tx.Expired, over, stalled), try(tx.Planned, at(8))), 0},
+		"by another sender":               {txn(tx.PhaseDispatching, try(tx.Expired, over, stalled), try(tx.Planned, by("B62b"))), 0},
+		"made upon what is there no more": {txn(tx.PhaseDispatching, try(tx.Expired, over, stalled, upon("5J9")), try(tx.Planned)), 0},
 	} {
 		v, got := view(c.in), 0
 		if was := v.unsent(c.in.Last()); was != nil {
@@ -41,7 +43,7 @@ func TestDoubts(t *testing.T) {
 		limit, before int
 		asked         bool
 	}{{0, 9, false}, {1, 0, false}, {1, 1, true}, {3, 2, false}, {3, 3, true}} {
-		v := view(txn(PhaseDispatching, try(Planned)), func(v *View) { v.Policy.UnresolvedLimit = c.limit })
+		v := view(txn(tx.PhaseDispatching, try(tx.Planned)), func(v *View) { v.Policy.UnresolvedLimit = c.limit })
 		s := Learn(v, ill(c.before, true))
 		if asked := s.Txn.Doubted == payer; asked != c.asked {
 			t.Errorf("after %d of %d: asked %v", c.before, c.limit, asked)
@@ -62,7 +64,7 @@ func TestBarred(t *testing.T) {
 	t.Parallel()
 	sentAt := clock.Add(-time.Hour)
 	for name, c := range map[string]struct {
-		a           func(*Attempt)
+		a           func(*tx.Attempt)
 		sent, other time.Time
 		want        string
 	}{
@@ -71,13 +73,13 @@ func TestBarred(t *testing.T) {
 		"others passed before":      {turnedAway, sentAt, sentAt.Add(-time.Second), ""},
 		"none passed":               {turnedAway, sentAt, time.Time{}, ""},
 		"another process sent it":   {turnedAway, time.Time{}, clock, ""},
-		"no answer, others passed":  {func(a *Attempt) { a.Error = oops(CodeNoAnswer) }, sentAt, clock, ""},
+		"no answer, others passed":  {func(a *tx.Attempt) { a.Error = oops(tx.CodeNoAnswer) }, sentAt, clock, ""},
 		"the network takes nothing": {stalled, sentAt, clock, ""},
 	} {
-		v := view(txn(PhaseWatching, try(Unknown, c.a)), sees(FateExpired, 5),
+		v := view(txn(tx.PhaseWatching, try(tx.Unknown, c.a)), sees(tx.FateExpired, 5),
 			func(v *View) { v.Local.FirstSent, v.Passed = c.sent, c.other })
 		s, got := Decide(v), ""
-		if s.Txn.Phase == PhaseFailed {
+		if s.Txn.Phase == tx.PhaseFailed {
 			got = s.Txn.Error.Code + ": " + s.Txn.Error.Message
 		}
 		if got != c.want {
@@ -90,23 +92,23 @@ func TestBarred(t *testing.T) {
 func TestNewlyShown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		in   *Transaction
+		in   *tx.Transaction
 		want int
 	}{
-		"turned away":               {txn(PhaseWatching, try(Unknown, turnedAway)), 1},
-		"by its hash":               {txn(PhaseWatching, try(Sent), try(Unknown, turnedAway)), 0},
-		"a node took it":            {txn(PhaseWatching, try(Sent, turnedAway)), 0},
-		"nothing was said":          {txn(PhaseWatching, try(Unknown)), 0},
-		"a worker sends by itself":  {txn(PhaseWatching, try(Unknown, legacy, turnedAway)), 0},
-		"another one of two":        {txn(PhaseWatching, try(Unknown, turnedAway), try(Unknown, turnedAway)), 1},
-		"it was sent, and has news": {txn(PhaseWatching, try(Sent, stalled)), 0},
+		"turned away":               {txn(tx.PhaseWatching, try(tx.Unknown, turnedAway)), 1},
+		"by its hash":               {txn(tx.PhaseWatching, try(tx.Sent), try(tx.Unknown, turnedAway)), 0},
+		"a node took it":            {txn(tx.PhaseWatching, try(tx.Sent, turnedAway)), 0},
+		"nothing was said":          {txn(tx.PhaseWatching, try(tx.Unknown)), 0},
+		"a worker sends by itself":  {txn(tx.PhaseWatching, try(tx.Unknown, legacy, turnedAway)), 0},
+		"another one of two":        {txn(tx.PhaseWatching, try(tx.Unknown, turnedAway), try(tx.Unknown, turnedAway)), 1},
+		"it was sent, and has news": {txn(tx.PhaseWatching, try(tx.Sent, stalled)), 0},
 	} {
-		if got := c.in.shown("5J1"); got != c.want {
+		if got := c.in.Shown("5J1"); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
-	s := Decide(view(txn(PhaseWatching, try(Unknown, turnedAway)), sees(FatePooled, 0)))
-	if a := s.Txn.Last(); a.State != Pooled || a.stalled() || a.Error != nil {
+	s := Decide(view(txn(tx.PhaseWatching, try(tx.Unknown, turnedAway)), sees(tx.FatePooled, 0)))
+	if a := s.Txn.Last(); a.State != tx.Pooled || a.Stalled() || a.Error != nil {
 		t.Errorf("shown, and what was said before still counts: %+v", a)
 	}
 }
@@ -116,19 +118,19 @@ func TestNewlyShown(t *testing.T) {
 func TestHalted(t *testing.T) {
 	t.Parallel()
 	since := func(v *View) { v.Halted = v.Clock.Add(-time.Hour) }
-	s := Decide(view(txn(PhaseDispatching), asked(good()), holds(7, 100), since))
+	s := Decide(view(txn(tx.PhaseDispatching), asked(good()), holds(7, 100), since))
 	const want = "the network accepts no transactions: a node said so at 09:00 UTC; one is sent again and again to " +
 		"see when that ends, and nothing else is proved before"
-	if s.Txn == nil || s.Txn.Phase != PhaseWaiting || s.Txn.Retries != 0 || s.Txn.Error.Message != want {
+	if s.Txn == nil || s.Txn.Phase != tx.PhaseWaiting || s.Txn.Retries != 0 || s.Txn.Error.Message != want {
 		t.Errorf("a fresh one: %+v", s.Txn)
 	}
-	for name, of := range map[string]*Transaction{
-		"what is offered, and has run out": txn(PhaseDispatching, try(Expired, over, stalled)),
-		"what may land":                    txn(PhaseDispatching, try(Unknown)),
-		"what failed early in a block":     txn(PhaseDispatching, try(FailedIn, shallow)),
+	for name, of := range map[string]*tx.Transaction{
+		"what is offered, and has run out": txn(tx.PhaseDispatching, try(tx.Expired, over, stalled)),
+		"what may land":                    txn(tx.PhaseDispatching, try(tx.Unknown)),
+		"what failed early in a block":     txn(tx.PhaseDispatching, try(tx.FailedIn, shallow)),
 	} {
 		s := Decide(view(of, asked(&Sender{Account: payer, Next: new(uint32(8)), Greeted: true}), holds(8, 100), since))
-		if s.Txn == nil || s.Txn.Phase != PhaseDispatching {
+		if s.Txn == nil || s.Txn.Phase != tx.PhaseDispatching {
 			t.Errorf("%s does not go on: %+v", name, s.Txn)
 		}
 	}

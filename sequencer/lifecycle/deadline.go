@@ -4,18 +4,9 @@ import (
 	"fmt"
 	"math"
 	"time"
-)
 
-// Terms are what a client asks for along with a transaction. They never change.
-type Terms struct {
-	// NotBefore: it is not dispatched before, and what stands behind it in its queue waits,
-	// too. Zero: at once.
-	NotBefore time.Time
-	// ExpiresAt: nothing of it lands after. Zero: it may land whenever.
-	ExpiresAt time.Time
-	// MaxFee is the most that an attempt may pay, nanomina; 0 leaves it to the policy.
-	MaxFee uint64
-}
+	"mina-sequencer/sequencer/tx"
+)
 
 // LastBefore is the last slot that is over by a time, as the chain counts its slots: what
 // is valid until then lands by that time or never. False: no node says when slots begin.
@@ -92,12 +83,12 @@ func (v *View) overdue() Step {
 		return s
 	}
 	why := ""
-	if e := v.Txn.Error; e != nil && e.Code != CodeExpired {
+	if e := v.Txn.Error; e != nil && e.Code != tx.CodeExpired {
 		why = because(e)
 	}
-	s := v.with(dropPlan(v.Now)).end(PhaseFailed, ReasonOverdue)
-	s.Aside.Code = CodeExpired
-	s.Txn.Error = &Error{Code: CodeExpired, Message: "its deadline, " + stamp(v.Txn.ExpiresAt) +
+	s := v.with(dropPlan(v.Now)).end(tx.PhaseFailed, ReasonOverdue)
+	s.Aside.Code = tx.CodeExpired
+	s.Txn.Error = &tx.Error{Code: tx.CodeExpired, Message: "its deadline, " + stamp(v.Txn.ExpiresAt) +
 		", came before it took effect" + why}
 	return s
 }
@@ -117,17 +108,17 @@ func (v *View) unfresh() *View {
 }
 
 // dropPlan ends a planned attempt that nobody has made.
-func dropPlan(now time.Time) func(t *Transaction) {
-	return func(t *Transaction) {
+func dropPlan(now time.Time) func(t *tx.Transaction) {
+	return func(t *tx.Transaction) {
 		if a := t.Last(); a != nil && a.Pending() {
-			a.become(Dropped, now)
+			a.Become(tx.Dropped, now)
 		}
 	}
 }
 
 // notBefore is when the first of the queue may be dispatched.
 func (s *Scene) notBefore() time.Time {
-	if s.First != nil && s.First.Phase == PhaseWaiting {
+	if s.First != nil && s.First.Phase == tx.PhaseWaiting {
 		return s.First.NotBefore
 	}
 	return s.Txn.NotBefore
@@ -160,6 +151,6 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // unkept: its worker sends by itself, so nothing makes the chain refuse it later.
 func (v *View) unkept() Step {
-	return v.failed(&Error{Code: CodeNoDeadline, Message: "it has a deadline, and the worker of " + v.Txn.Sender +
+	return v.failed(&tx.Error{Code: tx.CodeNoDeadline, Message: "it has a deadline, and the worker of " + v.Txn.Sender +
 		" sends by itself: nothing would keep it; post it without expiresAt, or give its type a worker with /prove"}, true)
 }

@@ -5,11 +5,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // expires has a record expire so long from now.
 func expires(in time.Duration) part {
-	return func(t *Transaction) { t.ExpiresAt = now.Add(in) }
+	return func(t *tx.Transaction) { t.ExpiresAt = now.Add(in) }
 }
 
 // tells has the nodes say when slots begin: slot 301 by now.
@@ -44,79 +46,79 @@ func deadlineRows() []row {
 	const ends = expired + "; trusts"
 	return []row{
 		{"not planned once the last slot has come", []sample{
-			{"planned while there is time", txn(PhaseDispatching, expires(minutes(30))), decides(asked(good()), rich, tells),
+			{"planned while there is time", txn(tx.PhaseDispatching, expires(minutes(30))), decides(asked(good()), rich, tells),
 				"planning; DISPATCHING, BLOCKED; 1 planned 7@100"},
-			{"in the last slot", txn(PhaseDispatching, expires(minutes(3))), decides(asked(good()), rich, tells),
+			{"in the last slot", txn(tx.PhaseDispatching, expires(minutes(3))), decides(asked(good()), rich, tells),
 				"overdue; FAILED, FREE" + ends},
-			{"by the clock, whatever the chain says", txn(PhaseDispatching, expires(-time.Second)),
+			{"by the clock, whatever the chain says", txn(tx.PhaseDispatching, expires(-time.Second)),
 				decides(asked(good()), rich), "overdue; FAILED, FREE" + ends},
-			{"no node says when slots begin", txn(PhaseDispatching, expires(minutes(30))), decides(asked(good()), rich),
+			{"no node says when slots begin", txn(tx.PhaseDispatching, expires(minutes(30))), decides(asked(good()), rich),
 				"deferred; WAITING, FREE; deferred 1; error CHAIN_UNAVAILABLE; rest RESTED 10s"},
-			{"before its next try", txn(PhaseDelayed, try(Planned, over), due(time.Hour), expires(minutes(3))),
+			{"before its next try", txn(tx.PhaseDelayed, try(tx.Planned, over), due(time.Hour), expires(minutes(3))),
 				decides(tells), "overdue; FAILED, FREE; 1 dropped 7@100" + ends + "; tell on-failure"},
-			{"when it is weighed", txn(PhaseFailing, try(Planned, over), expires(minutes(3))),
+			{"when it is weighed", txn(tx.PhaseFailing, try(tx.Planned, over), expires(minutes(3))),
 				decides(asked(good()), knows(func(l *Local) { l.Asked.Retries = new(3) }), tells),
 				"overdue; FAILED, FREE; 1 dropped 7@100" + ends + "; tell on-failure"},
 		}},
 		{"a worker's call ends when the last slot comes", []sample{
-			{"looked at in time", txn(PhaseDispatching, try(Planned), expires(minutes(30))), decides(tells),
+			{"looked at in time", txn(tx.PhaseDispatching, try(tx.Planned), expires(minutes(30))), decides(tells),
 				"proving; prove 1; look in 26m59s"},
-			{"between two tries, when the next is due", txn(PhaseDelayed, try(Planned, over), due(minutes(5)), expires(minutes(30))),
+			{"between two tries, when the next is due", txn(tx.PhaseDelayed, try(tx.Planned, over), due(minutes(5)), expires(minutes(30))),
 				decides(tells), "delay; look in 5m0s"},
-			{"between two tries, when it ends before", txn(PhaseDelayed, try(Planned, over), due(minutes(29)), expires(minutes(30))),
+			{"between two tries, when it ends before", txn(tx.PhaseDelayed, try(tx.Planned, over), due(minutes(29)), expires(minutes(30))),
 				decides(tells), "delay; look in 26m59s"},
-			{"between two tries, at once", txn(PhaseDelayed, try(Unknown), due(minutes(5)), expires(minutes(3))), decides(tells),
+			{"between two tries, at once", txn(tx.PhaseDelayed, try(tx.Unknown), due(minutes(5)), expires(minutes(3))), decides(tells),
 				"used-up; REVISION, WAITING_INCLUSION; 1 unknown 7@100; to end FAILED"},
-			{"by the clock of Redis, if that comes first", txn(PhaseDispatching, try(Planned), expires(time.Second)),
+			{"by the clock of Redis, if that comes first", txn(tx.PhaseDispatching, try(tx.Planned), expires(time.Second)),
 				decides(), "proving; prove 1; look in 1s"},
-			{"nothing open", txn(PhaseDispatching, try(Planned), expires(minutes(3))), decides(tells),
+			{"nothing open", txn(tx.PhaseDispatching, try(tx.Planned), expires(minutes(3))), decides(tells),
 				"overdue; FAILED, FREE; 1 dropped 7@100" + ends + "; tell on-failure"},
-			{"something open", txn(PhaseDispatching, try(Unknown), try(Planned), expires(minutes(3))), decides(tells),
+			{"something open", txn(tx.PhaseDispatching, try(tx.Unknown), try(tx.Planned), expires(minutes(3))), decides(tells),
 				"used-up; REVISION, WAITING_INCLUSION; 1 unknown 7@100; 2 dropped 7@100; to end FAILED"},
-			{"what it still answers is not kept", txn(PhaseDispatching, try(Planned), expires(minutes(3))),
+			{"what it still answers is not kept", txn(tx.PhaseDispatching, try(tx.Planned), expires(minutes(3))),
 				learns(signed(Prove, 1), tells),
 				"overdue; FAILED, FREE; 1 dropped 7@100" + ends + "; tell on-failure"},
-			{"one that sends by itself is not asked", txn(PhaseDispatching, try(Planned), expires(minutes(30))),
+			{"one that sends by itself is not asked", txn(tx.PhaseDispatching, try(tx.Planned), expires(minutes(30))),
 				decides(tells, knows(func(l *Local) { l.Legacy = true })),
 				"answered; UNRESOLVED, FREE; 1 dropped 7@100; error DEADLINE_UNKEPT; drop bytes; trusts; tell on-failure"},
 		}},
 		{"not released once the last slot has come", []sample{
-			{"signed, and given to nobody", txn(PhaseSent, try(Signed), expires(minutes(3))),
+			{"signed, and given to nobody", txn(tx.PhaseSent, try(tx.Signed), expires(minutes(3))),
 				decides(tells, knows(func(l *Local) { l.Unsent = 1 })),
 				"overdue; REVISION, WAITING_INCLUSION; 1 signed 7@100"},
-			{"dearer, and given to nobody", txn(PhaseWatching, try(Signed), try(Signed, fee(150)), expires(minutes(3))),
-				decides(tells, sees(FateAbsent, 0), knows(func(l *Local) { l.Unsent = 2 })), "absent"},
-			{"one that some node has answered: that is kept", txn(PhaseSent, try(Signed), expires(minutes(3))),
-				decides(tells, knows(func(l *Local) { l.Said = Said{Number: 1, State: Sent} })),
+			{"dearer, and given to nobody", txn(tx.PhaseWatching, try(tx.Signed), try(tx.Signed, fee(150)), expires(minutes(3))),
+				decides(tells, sees(tx.FateAbsent, 0), knows(func(l *Local) { l.Unsent = 2 })), "absent"},
+			{"one that some node has answered: that is kept", txn(tx.PhaseSent, try(tx.Signed), expires(minutes(3))),
+				decides(tells, knows(func(l *Local) { l.Said = Said{Number: 1, State: tx.Sent} })),
 				"overdue; REVISION, WAITING_INCLUSION; 1 sent 7@100"},
-			{"not sent again", txn(PhaseWatching, try(Sent), expires(minutes(3))), decides(tells, sees(FateAbsent, 0)),
+			{"not sent again", txn(tx.PhaseWatching, try(tx.Sent), expires(minutes(3))), decides(tells, sees(tx.FateAbsent, 0)),
 				"absent"},
-			{"not raised", txn(PhaseWatching, try(Pooled, func(a *Attempt) { a.SentSlot = 280 }), expires(minutes(3))),
-				decides(tells, sees(FatePooled, 0)), "pool"},
-			{"nor is what was DONE", txn(PhaseDone, try(Included, block), landedBy(1), orphan, expires(minutes(3))),
-				decides(tells, sees(FateAbsent, 0)), "orphaned"},
+			{"not raised", txn(tx.PhaseWatching, try(tx.Pooled, func(a *tx.Attempt) { a.SentSlot = 280 }), expires(minutes(3))),
+				decides(tells, sees(tx.FatePooled, 0)), "pool"},
+			{"nor is what was DONE", txn(tx.PhaseDone, try(tx.Included, block), landedBy(1), orphan, expires(minutes(3))),
+				decides(tells, sees(tx.FateAbsent, 0)), "orphaned"},
 		}},
 		{"FAILED once nothing is open", []sample{
-			{"expired on the chain", txn(PhaseWatching, try(Sent), expires(minutes(3))),
-				decides(tells, sees(FateExpired, 5)),
+			{"expired on the chain", txn(tx.PhaseWatching, try(tx.Sent), expires(minutes(3))),
+				decides(tells, sees(tx.FateExpired, 5)),
 				"overdue; FAILED, FREE; 1 expired 7@100" + expired + "; B62a from nonce 7; trusts; tell on-failure"},
-			{"failed in a block", txn(PhaseWatching, try(Sent), expires(minutes(3))),
-				decides(tells, sees(FateFailed, 5)),
+			{"failed in a block", txn(tx.PhaseWatching, try(tx.Sent), expires(minutes(3))),
+				decides(tells, sees(tx.FateFailed, 5)),
 				"overdue; FAILED, FREE; 1 failed 7@100" + expired + "; B62a from nonce 8; trusts; tell on-failure"},
-			{"landed, whatever the clock says", txn(PhaseWatching, try(Sent), expires(-time.Hour)),
-				decides(tells, sees(FateIncluded, 2)),
+			{"landed, whatever the clock says", txn(tx.PhaseWatching, try(tx.Sent), expires(-time.Hour)),
+				decides(tells, sees(tx.FateIncluded, 2)),
 				"landed; DONE, FREE; 1 included 7@100; landed 1; B62a from nonce 8; tell on-success"},
-			{"while it waits", txn(PhaseWaiting, expires(-time.Second)), orders(Order{What: OrderExpire}),
+			{"while it waits", txn(tx.PhaseWaiting, expires(-time.Second)), orders(tx.Order{What: tx.OrderExpire}),
 				"overdue; FAILED, FREE" + ends},
-			{"not before", txn(PhaseWaiting, expires(minutes(30))), orders(Order{What: OrderExpire}),
+			{"not before", txn(tx.PhaseWaiting, expires(minutes(30))), orders(tx.Order{What: tx.OrderExpire}),
 				"transaction u is WAITING: its deadline has not come while it waits"},
-			{"not while an attempt of it may land", txn(PhaseWaiting, try(Unknown), expires(-time.Second)),
-				orders(Order{What: OrderExpire}), "transaction u is WAITING: its deadline has not come while it waits"},
-			{"not where its worker was done", txn(PhaseWaiting, expires(-time.Second), ending(PhaseDone)),
-				orders(Order{What: OrderExpire}), "transaction u is WAITING: its deadline has not come while it waits"},
-			{"not once it is bound", txn(PhaseDispatching, expires(-time.Second)), orders(Order{What: OrderExpire}),
+			{"not while an attempt of it may land", txn(tx.PhaseWaiting, try(tx.Unknown), expires(-time.Second)),
+				orders(tx.Order{What: tx.OrderExpire}), "transaction u is WAITING: its deadline has not come while it waits"},
+			{"not where its worker was done", txn(tx.PhaseWaiting, expires(-time.Second), ending(tx.PhaseDone)),
+				orders(tx.Order{What: tx.OrderExpire}), "transaction u is WAITING: its deadline has not come while it waits"},
+			{"not once it is bound", txn(tx.PhaseDispatching, expires(-time.Second)), orders(tx.Order{What: tx.OrderExpire}),
 				"transaction u is DISPATCHING: its deadline has not come while it waits"},
-			{"not tried again", txn(PhaseFailed, try(Expired, over), expires(-time.Second)), orders(Order{What: OrderRetry}),
+			{"not tried again", txn(tx.PhaseFailed, try(tx.Expired, over), expires(-time.Second)), orders(tx.Order{What: tx.OrderRetry}),
 				"transaction u is FAILED: the transaction cannot be retried in its state"},
 		}},
 	}
@@ -161,7 +163,7 @@ func TestPlannedInTime(t *testing.T) {
 		{0, 0, 345, 100, 150}, {minutes(30), 0, 310, 100, 150}, {4 * time.Hour, 120, 345, 100, 120},
 		{minutes(32), 90, 310, 90, 90},
 	} {
-		tr := txn(PhaseDispatching, func(t *Transaction) { t.MaxFee = c.most })
+		tr := txn(tx.PhaseDispatching, func(t *tx.Transaction) { t.MaxFee = c.most })
 		if c.in > 0 {
 			expires(c.in)(tr)
 		}
@@ -171,7 +173,7 @@ func TestPlannedInTime(t *testing.T) {
 			t.Errorf("%+v: valid until slot %d, at %d", c, a.ValidUntil, a.Fee)
 		}
 		v.Txn = s.Txn.Clone()
-		v.Txn.Attempts[0].State = Unknown
+		v.Txn.Attempts[0].State = tx.Unknown
 		v.Local.Asked.Sender = good()
 		if a := Decide(v).Txn.Last(); a.Number == 2 && a.Fee != c.raised {
 			t.Errorf("%+v: raised to %d", c, a.Fee)
@@ -183,22 +185,22 @@ func TestPlannedInTime(t *testing.T) {
 // long to go.
 func TestOutlastsNone(t *testing.T) {
 	t.Parallel()
-	v := view(txn(PhaseDispatching))
+	v := view(txn(tx.PhaseDispatching))
 	own := v.Policy.LastSlot(v.Tip)
 	half := v.Policy.halfway(v.Tip)
 	for name, c := range map[string]struct {
-		fate  Fate
+		fate  tx.Fate
 		until uint32
 		want  uint32
 	}{
-		"in a pool, nearly over":  {FatePooled, half - 1, half - 1},
-		"in a pool":               {FatePooled, half, half},
-		"in a pool, for longer":   {FatePooled, own + 9, own},
-		"in a block":              {FateIncluded, half, half},
-		"in a block, nearly over": {FateIncluded, half - 1, own},
+		"in a pool, nearly over":  {tx.FatePooled, half - 1, half - 1},
+		"in a pool":               {tx.FatePooled, half, half},
+		"in a pool, for longer":   {tx.FatePooled, own + 9, own},
+		"in a block":              {tx.FateIncluded, half, half},
+		"in a block, nearly over": {tx.FateIncluded, half - 1, own},
 	} {
-		ahead := Member{Txn: txn(PhaseWatching, try(Sent, until(c.until)))}
-		ahead.Sighting = Sighting{Fate: c.fate, Depth: 1, Agreed: true}
+		ahead := Member{Txn: txn(tx.PhaseWatching, try(tx.Sent, until(c.until)))}
+		ahead.Sighting = tx.Sighting{Fate: c.fate, Depth: 1, Agreed: true}
 		v.Train = Train{Ahead: []Member{ahead}}
 		if got, known := v.lastSlot(); got != c.want || !known {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
@@ -209,43 +211,43 @@ func TestOutlastsNone(t *testing.T) {
 // deadlineTold are scenes of what has terms.
 func deadlineTold() []telling {
 	tells := func(s *Scene) { tells(&s.View) }
-	later := func(t *Transaction) { t.NotBefore = now.Add(minutes(5)) }
-	gone := func(s *Scene) { sees(FateExpired, 2)(&s.View) }
+	later := func(t *tx.Transaction) { t.NotBefore = now.Add(minutes(5)) }
+	gone := func(s *Scene) { sees(tx.FateExpired, 2)(&s.View) }
 	return []telling{
-		{"not before", scene(txn(PhaseWaiting, later), head),
+		{"not before", scene(txn(tx.PhaseWaiting, later), head),
 			"First in its queue; it was posted to start no earlier than 2026-11-20T10:05:00Z.\nNOT_BEFORE 10:05, then BIND 10:05"},
-		{"behind one that is not before", scene(txn(PhaseWaiting), behind(1, txn(PhaseWaiting, later))),
+		{"behind one that is not before", scene(txn(tx.PhaseWaiting), behind(1, txn(tx.PhaseWaiting, later))),
 			"Second in its queue; the one before (one) is not bound yet: it was posted to start no earlier than " +
 				"2026-11-20T10:05:00Z.\nQUEUE_HEAD, then BIND"},
-		{"paused until", scene(txn(PhaseWaiting), head,
+		{"paused until", scene(txn(tx.PhaseWaiting), head,
 			func(s *Scene) { s.Paused, s.PausedUntil = "a break", now.Add(minutes(3)) }),
 			"First in its queue; the queue is paused: a break.\nPAUSED 10:03, then BIND 10:03"},
-		{"a budget is used up", scene(txn(PhaseWaiting, wrong(CodeFeeLimit), deferrals(1)),
+		{"a budget is used up", scene(txn(tx.PhaseWaiting, wrong(tx.CodeFeeLimit), deferrals(1)),
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; it would cost too much today (because); the queue waits for the next day.\n" +
 				"FEE_LIMIT 10:02, then BIND 10:02"},
-		{"a budget was used up, and is the next day's", scene(txn(PhaseWaiting, wrong(CodeFeeLimit)), head),
+		{"a budget was used up, and is the next day's", scene(txn(tx.PhaseWaiting, wrong(tx.CodeFeeLimit)), head),
 			"First in its queue; no sender is registered.\nFREE_SENDER, then BIND"},
-		{"waits, with a deadline", scene(txn(PhaseWaiting, expires(minutes(30))), head, tells),
+		{"waits, with a deadline", scene(txn(tx.PhaseWaiting, expires(minutes(30))), head, tells),
 			"First in its queue; no sender is registered. It lands before its deadline, 2026-11-20T10:30:00Z, " +
 				"which is slot 310, or never.\nFREE_SENDER, then BIND"},
-		{"no node says when slots begin", scene(txn(PhaseWaiting, expires(minutes(30))), head),
+		{"no node says when slots begin", scene(txn(tx.PhaseWaiting, expires(minutes(30))), head),
 			"First in its queue; no sender is registered. It lands before its deadline, 2026-11-20T10:30:00Z, or never." +
 				"\nFREE_SENDER, then BIND"},
-		{"waits, and it has come", scene(txn(PhaseWaiting, expires(-minutes(1))), head),
+		{"waits, and it has come", scene(txn(tx.PhaseWaiting, expires(-minutes(1))), head),
 			"First in its queue; no sender is registered. Its deadline, 2026-11-20T09:59:00Z, has come: it ends now." +
 				"\nFREE_SENDER, then END 10:00"},
-		{"sent, and it has come", scene(txn(PhaseWatching, try(Sent), expires(minutes(2))), tells, gone),
+		{"sent, and it has come", scene(txn(tx.PhaseWatching, try(tx.Sent), expires(minutes(2))), tells, gone),
 			"Its attempt has expired; that counts when it stands 5 blocks deep, now 2. No further attempt is made. " +
 				"Its deadline, 2026-11-20T10:02:00Z, which is slot 300, has come: nothing more is sent, and it ends when " +
 				"what was sent has landed or cannot any more.\nSETTLEMENT, then END\nsent, unknown: sent, and may land"},
-		{"with its worker, and it has come", scene(txn(PhaseDispatching, try(Planned), expires(minutes(2))), tells),
+		{"with its worker, and it has come", scene(txn(tx.PhaseDispatching, try(tx.Planned), expires(minutes(2))), tells),
 			"Its deadline has come, and nothing of it has been sent: it ends now." +
 				"\nNOTHING, then END 10:00\nprepared, nowhere: its worker has it"},
-		{"over, for another reason", scene(txn(PhaseFailed, expires(-minutes(1)), wrong("E"))),
+		{"over, for another reason", scene(txn(tx.PhaseFailed, expires(-minutes(1)), wrong("E"))),
 			"All tries are used up (because).\nNOTHING, then NONE"},
-		{"over", scene(txn(PhaseFailed, expires(-minutes(1)), func(t *Transaction) {
-			t.Error = &Error{Code: CodeExpired, Message: "its deadline, then, came before it took effect"}
+		{"over", scene(txn(tx.PhaseFailed, expires(-minutes(1)), func(t *tx.Transaction) {
+			t.Error = &tx.Error{Code: tx.CodeExpired, Message: "its deadline, then, came before it took effect"}
 		})), "Its deadline, then, came before it took effect.\nNOTHING, then NONE"},
 	}
 }
@@ -260,14 +262,14 @@ func TestBudget(t *testing.T) {
 		"key k": "what is posted with key k may spend 0.0000007 MINA on fees in a day (UTC), " +
 			"and has spent 0.00000045 of it",
 	} {
-		v := view(txn(PhaseDispatching, retried(1)), func(v *View) { v.Policy = p })
+		v := view(txn(tx.PhaseDispatching, retried(1)), func(v *View) { v.Policy = p })
 		s := Learn(v, Denied{Why: Costly, Budget: budget, Spent: 450, Left: time.Hour})
 		if got := told(v, s); got != "deferred; WAITING, FREE; retries 1; deferred 1; error FEE_LIMIT; hold queue 1h0m0s" ||
 			s.Txn.Error.Message != want {
 			t.Errorf("%s: %s, %q", budget, got, s.Txn.Error.Message)
 		}
 	}
-	v := view(txn(PhaseDispatching, try(Unknown)))
+	v := view(txn(tx.PhaseDispatching, try(tx.Unknown)))
 	s := Learn(v, Denied{Why: Costly, Budget: "queue q", Left: time.Hour})
 	const want = "deferred; RETRY, DELAY; 1 unknown 7@100; deferred 1; error FEE_LIMIT; due in 1h0m0s"
 	if got := told(v, s); got != want {
@@ -305,11 +307,11 @@ func TestSlotAt(t *testing.T) {
 func TestOverdue(t *testing.T) {
 	t.Parallel()
 	late := func(parts ...part) *View {
-		return view(txn(PhaseDispatching, append(parts, expires(-time.Minute))...), tells)
+		return view(txn(tx.PhaseDispatching, append(parts, expires(-time.Minute))...), tells)
 	}
-	for code, because := range map[string]bool{"LEDGER": true, CodeExpired: false} {
+	for code, because := range map[string]bool{"LEDGER": true, tx.CodeExpired: false} {
 		s := late(wrong(code)).overdue()
-		if got := strings.Contains(s.Txn.Error.Message, "because"); got != because || s.Txn.Error.Code != CodeExpired {
+		if got := strings.Contains(s.Txn.Error.Message, "because"); got != because || s.Txn.Error.Code != tx.CodeExpired {
 			t.Errorf("after %s: %v", code, s.Txn.Error)
 		}
 	}
@@ -319,9 +321,9 @@ func TestOverdue(t *testing.T) {
 	}{
 		"its deadline":        {late(), ReasonOverdue},
 		"cancelled":           {late(cancelling), ReasonCancelled},
-		"it is to be DONE":    {late(ending(PhaseDone)), ReasonSettled},
-		"DONE, and cancelled": {late(ending(PhaseDone), cancelling), ReasonSettled},
-		"UNRESOLVED":          {late(ending(PhaseUnresolved)), ReasonSettled},
+		"it is to be DONE":    {late(ending(tx.PhaseDone)), ReasonSettled},
+		"DONE, and cancelled": {late(ending(tx.PhaseDone), cancelling), ReasonSettled},
+		"UNRESOLVED":          {late(ending(tx.PhaseUnresolved)), ReasonSettled},
 	} {
 		if s := c.v.closed(ReasonSettled); s.Reason != c.want {
 			t.Errorf("%s: %s, want %s", name, s.Reason, c.want)
@@ -332,7 +334,7 @@ func TestOverdue(t *testing.T) {
 // TestRaisedInTime: no fee is raised while no node says when slots begin.
 func TestRaisedInTime(t *testing.T) {
 	t.Parallel()
-	v := view(txn(PhaseWatching, try(Sent), expires(time.Hour)), sees(FatePooled, 0))
+	v := view(txn(tx.PhaseWatching, try(tx.Sent), expires(time.Hour)), sees(tx.FatePooled, 0))
 	v.Local.Resent = 2
 	if s := v.raise(false); s.Txn != nil || s.Reason != ReasonPool || s.Local.Resent != 0 {
 		t.Errorf("%s, %+v", s.Reason, s.Txn)
@@ -347,16 +349,16 @@ func TestRaisedInTime(t *testing.T) {
 // ends by the chain, sent or not.
 func TestLastSlotOfAll(t *testing.T) {
 	t.Parallel()
-	v := view(txn(PhaseSent, try(Signed)), sees(FateAbsent, 0))
+	v := view(txn(tx.PhaseSent, try(tx.Signed)), sees(tx.FateAbsent, 0))
 	for slot, want := range map[uint32]bool{343: true, 344: false, 345: false} {
 		v.Sighting.TipSlot = slot
 		if got := v.nowhere(v.Txn.Last()); got != want {
 			t.Errorf("nowhere in slot %d: %v", slot, got)
 		}
 	}
-	v = view(txn(PhaseSent, try(Signed)), sees(FateExpired, 9))
+	v = view(txn(tx.PhaseSent, try(tx.Signed)), sees(tx.FateExpired, 9))
 	v.Local.SentAt, v.Local.Unsent = time.Time{}, 1
-	if s := Decide(v); s.Txn == nil || s.Txn.Phase != PhaseWatching {
+	if s := Decide(v); s.Txn == nil || s.Txn.Phase != tx.PhaseWatching {
 		t.Errorf("expired unsent: %s, %s", s.Reason, s.Do.Kind)
 	}
 }

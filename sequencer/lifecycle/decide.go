@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/fees"
+	"mina-sequencer/sequencer/tx"
 )
 
 // maxLosses is how often the same attempt is asked for when the answer got lost; the
@@ -37,19 +38,19 @@ func Decide(v *View) Step {
 // next is what the phase comes to.
 func (v *View) next() Step {
 	switch v.Txn.Phase {
-	case PhaseDispatching:
+	case tx.PhaseDispatching:
 		return v.dispatching()
-	case PhaseSent:
+	case tx.PhaseSent:
 		return v.sent()
-	case PhaseWatching:
+	case tx.PhaseWatching:
 		return v.watching()
-	case PhaseFailing:
+	case tx.PhaseFailing:
 		return v.failing()
-	case PhaseDelayed:
+	case tx.PhaseDelayed:
 		return v.delayed()
-	case PhaseDone:
+	case tx.PhaseDone:
 		return v.done()
-	case PhaseFailed, PhaseUnresolved:
+	case tx.PhaseFailed, tx.PhaseUnresolved:
 		return v.ended()
 	}
 	return v.wait(ReasonWaiting)
@@ -73,7 +74,7 @@ func (v *View) ask(k Kind, why Reason) Step {
 }
 
 // with is v with its record changed, for what follows to be decided on.
-func (v *View) with(change func(t *Transaction)) *View {
+func (v *View) with(change func(t *tx.Transaction)) *View {
 	u := *v
 	u.Txn = v.Txn.Clone()
 	change(u.Txn)
@@ -81,12 +82,12 @@ func (v *View) with(change func(t *Transaction)) *View {
 }
 
 // to begins a change of the record to a phase.
-func (v *View) to(p Phase, why Reason) Step {
+func (v *View) to(p tx.Phase, why Reason) Step {
 	t := v.Txn.Clone()
 	if p != t.Phase {
 		t.ChangedAt, t.DueAt = v.Now, time.Time{}
 	}
-	if p != PhaseDispatching && p != PhaseWaiting && p != PhaseDelayed {
+	if p != tx.PhaseDispatching && p != tx.PhaseWaiting && p != tx.PhaseDelayed {
 		t.Losses, t.Doubted = 0, "" // there was an answer, or so many losses that they are one
 	}
 	t.Phase = p
@@ -106,17 +107,17 @@ func (v *View) dispatching() Step {
 		return s
 	}
 	switch last := v.Txn.Last(); {
-	case last == nil, last.Over(), last.State == Unknown:
+	case last == nil, last.Over(), last.State == tx.Unknown:
 		return v.plan()
-	case last.State == Called:
+	case last.State == tx.Called:
 		return v.dispatchingLegacy(last)
 	case !last.Pending(): // surely sent, and found again after Redis had forgotten it
-		s := v.to(PhaseSent, ReasonSent)
+		s := v.to(tx.PhaseSent, ReasonSent)
 		s.Local.SentAt, s.Local.Resent = time.Time{}, 0
 		return s
 	case v.superseded(last): // in a recovery it went back to its queue, and then its nonce to another
-		s := v.to(PhaseDispatching, ReasonPlanning)
-		s.Txn.Last().become(Dropped, v.Now)
+		s := v.to(tx.PhaseDispatching, ReasonPlanning)
+		s.Txn.Last().Become(tx.Dropped, v.Now)
 		s.Local.Asked = Asked{}
 		return s
 	case v.Local.Taken != last.Number:
@@ -136,8 +137,8 @@ func (v *View) endsUndispatched() (s Step, ends bool) {
 		return v.with(dropPlan(v.Now)).closed(ReasonBack), true
 	case v.stops() && !open:
 		return v.stopped(), true
-	case v.Txn.Ending == PhaseFailing && !open:
-		s = v.with(dropPlan(v.Now)).to(PhaseFailing, ReasonBack)
+	case v.Txn.Ending == tx.PhaseFailing && !open:
+		s = v.with(dropPlan(v.Now)).to(tx.PhaseFailing, ReasonBack)
 		s.Txn.Ending = ""
 		return s, true
 	case v.expired() && !v.dispatchUnderWay():
@@ -148,13 +149,13 @@ func (v *View) endsUndispatched() (s Step, ends bool) {
 
 // take makes a planned attempt this process's to ask for. One that was planned with its
 // bind, and that nobody can have worked on, is no loss.
-func (v *View) take(last *Attempt) Step {
+func (v *View) take(last *tx.Attempt) Step {
 	if s, unfit := v.unfit(); unfit {
 		return s
 	}
 	if e := v.outdated(last); e != nil {
-		s := v.to(PhaseDispatching, ReasonPlanning)
-		s.Txn.Last().drop(CauseOutdated, e, v.Now)
+		s := v.to(tx.PhaseDispatching, ReasonPlanning)
+		s.Txn.Last().Drop(tx.CauseOutdated, e, v.Now)
 		s.Local.Asked = Asked{}
 		return s
 	}
@@ -163,24 +164,25 @@ func (v *View) take(last *Attempt) Step {
 		s.Local.Taken = last.Number
 		return s
 	}
-	return v.lose(&Error{Code: CodeLost, Message: "the process that waited for the worker is gone"}, "")
+	return v.lose(&tx.Error{Code: tx.CodeLost, Message: "the process that waited for the worker is gone"}, "")
 }
 
 // outdated is why another attempt is planned in the place of one that nobody has made, nil if none
 // is: it could land no more, or pays more than is allowed by now.
-func (v *View) outdated(a *Attempt) *Error {
+func (v *View) outdated(a *tx.Attempt) *tx.Error {
 	switch most := v.feeMax(); {
 	case v.lapsed(a):
-		return &Error{Code: CodeExpired, Message: fmt.Sprintf("planned up to slot %d, and not made by then", a.ValidUntil)}
+		return &tx.Error{Code: tx.CodeExpired, Message: fmt.Sprintf("planned up to slot %d, and not made by then",
+			a.ValidUntil)}
 	case a.Fee > most:
-		return &Error{Code: CodeExpired, Message: fmt.Sprintf("planned for %s MINA, and at most %s are allowed by now",
+		return &tx.Error{Code: tx.CodeExpired, Message: fmt.Sprintf("planned for %s MINA, and at most %s are allowed by now",
 			fees.FormatMina(a.Fee), fees.FormatMina(most))}
 	}
 	return nil
 }
 
 // lapsed reports whether what was planned can land no more, whoever makes it.
-func (v *View) lapsed(a *Attempt) bool {
+func (v *View) lapsed(a *tx.Attempt) bool {
 	return a.ValidUntil > 0 && max(v.Tip.TipSlot, v.Tip.Slot) >= a.ValidUntil
 }
 
@@ -199,15 +201,15 @@ func JoinedHere(s *Sender) Local {
 }
 
 // superseded reports whether a, planned and not made, is not to be made any more.
-func (v *View) superseded(a *Attempt) bool {
+func (v *View) superseded(a *tx.Attempt) bool {
 	if v.Txn.Open() {
 		return false
 	}
-	if a.State != Early && slices.ContainsFunc(v.Train.Behind, func(m Member) bool { return m.opensAt(a.Nonce) }) {
+	if a.State != tx.Early && slices.ContainsFunc(v.Train.Behind, func(m Member) bool { return m.opensAt(a.Nonce) }) {
 		return true
 	}
 	s := v.Local.Asked.Sender
-	return a.Sender != v.Txn.Sender || a.State != Early && s != nil && s.Next != nil && *s.Next > a.Nonce
+	return a.Sender != v.Txn.Sender || a.State != tx.Early && s != nil && s.Next != nil && *s.Next > a.Nonce
 }
 
 // sent: the bytes may leave, or have left; nothing is known of the chain yet.
@@ -220,7 +222,7 @@ func (v *View) sent() Step {
 		return v.closed(ReasonSettled) // by what Redis had forgotten: nothing is to be sent
 	}
 	if v.expired() && !t.Legacy() {
-		s := v.unfresh().to(PhaseWatching, ReasonOverdue) // and nothing leaves
+		s := v.unfresh().to(tx.PhaseWatching, ReasonOverdue) // and nothing leaves
 		s.noteSaid()
 		return s
 	}
@@ -234,15 +236,15 @@ func (v *View) sent() Step {
 	case !v.Tip.At.After(v.Local.SentAt):
 		return v.wait(ReasonSent)
 	}
-	s := v.to(PhaseWatching, ReasonSent)
+	s := v.to(tx.PhaseWatching, ReasonSent)
 	s.noteSaid()
-	if a := s.Txn.Last(); a.Open() && v.Sighting.Fate == FatePooled && a.Is(v.Sighting.Hash) {
-		a.become(Pooled, v.Now)
+	if a := s.Txn.Last(); a.Open() && v.Sighting.Fate == tx.FatePooled && a.Is(v.Sighting.Hash) {
+		a.Become(tx.Pooled, v.Now)
 	}
 	return s
 }
 
-func (v *View) sendFresh(a *Attempt) Step {
+func (v *View) sendFresh(a *tx.Attempt) Step {
 	if v.Replicas && v.Local.Confirmed != a.Number {
 		return v.do(Effect{Kind: Confirm, Number: a.Number}, ReasonConfirming)
 	}
@@ -264,10 +266,10 @@ func (s *Step) noteSaid() {
 		a.NodeHash = said.NodeHash
 	}
 	if a.Open() {
-		if a.State != Resurfaced { // which has been with a node, whatever is said now
+		if a.State != tx.Resurfaced { // which has been with a node, whatever is said now
 			a.State = said.State
 		}
-		a.blame(causeOf(said.Error), said.Error)
+		a.Blame(tx.CauseOf(said.Error), said.Error)
 	}
 }
 
@@ -303,7 +305,7 @@ func (v *View) weighed(elsewhere bool) Step {
 		s.Txn.RetriedAt = v.Now
 		return s
 	}
-	s := v.to(PhaseDelayed, ReasonDelay)
+	s := v.to(tx.PhaseDelayed, ReasonDelay)
 	s.Txn.DueAt = v.Now.Add(v.Policy.retryDelay(t.Retries, v.Jitter))
 	s.Txn.Deferred = 0
 	s.Local.Asked = Asked{}
@@ -321,11 +323,11 @@ func (v *View) retries() int {
 // usedUp: no further attempt is made.
 func (v *View) usedUp() Step {
 	if v.Txn.Open() {
-		s := v.to(PhaseWatching, ReasonUsedUp)
-		s.Txn.Ending = PhaseFailed
+		s := v.to(tx.PhaseWatching, ReasonUsedUp)
+		s.Txn.Ending = tx.PhaseFailed
 		return s
 	}
-	return v.end(PhaseFailed, ReasonUsedUp)
+	return v.end(tx.PhaseFailed, ReasonUsedUp)
 }
 
 // cancelled: a person took it back, and nothing is open.
@@ -333,15 +335,15 @@ func (v *View) cancelled() Step {
 	if s, may := v.mayHaveIt(ReasonCancelled); may {
 		return s
 	}
-	s := v.with(dropPlan(v.Now)).end(PhaseFailed, ReasonCancelled)
-	s.Aside.Code = CodeCancelled
-	s.Txn.Error = &Error{Code: CodeCancelled, Message: "cancelled before it took effect"}
+	s := v.with(dropPlan(v.Now)).end(tx.PhaseFailed, ReasonCancelled)
+	s.Aside.Code = tx.CodeCancelled
+	s.Txn.Error = &tx.Error{Code: tx.CodeCancelled, Message: "cancelled before it took effect"}
 	return s
 }
 
 // back returns it to its place in the queue; retries are kept.
 func (v *View) back(why Reason) Step {
-	s := v.to(PhaseWaiting, why)
+	s := v.to(tx.PhaseWaiting, why)
 	s.Local = Local{}
 	return s
 }
@@ -353,7 +355,7 @@ func (v *View) delayed() Step {
 	case v.stops() && !t.Open():
 		return v.stopped()
 	case t.Open() && v.settled():
-		return v.to(PhaseWatching, ReasonSettled) // its worker may be away for longer than what is open can land
+		return v.to(tx.PhaseWatching, ReasonSettled) // its worker may be away for longer than what is open can land
 	case v.expired():
 		return v.outstays()
 	}
@@ -373,7 +375,7 @@ func (v *View) delayed() Step {
 	case !t.Open() && (asked.Sender.Gone || asked.Sender.Unusable || asked.Overtaken):
 		return v.back(ReasonBack)
 	}
-	s := v.to(PhaseDispatching, ReasonRetry)
+	s := v.to(tx.PhaseDispatching, ReasonRetry)
 	if t.Deferred == 0 {
 		s.Txn.Retries++
 		s.Txn.RetriedAt = v.Now
@@ -384,13 +386,13 @@ func (v *View) delayed() Step {
 
 // end makes it final: with what is to be told, and watched no longer unless something
 // of it may still land or be orphaned.
-func (v *View) end(p Phase, why Reason) Step {
+func (v *View) end(p tx.Phase, why Reason) Step {
 	s := v.to(p, why)
 	t := s.Txn
-	t.DoneAt, t.Ending, t.Callback, t.CallbackTries = v.Now, "", OnFailure, 0
+	t.DoneAt, t.Ending, t.Callback, t.CallbackTries = v.Now, "", tx.OnFailure, 0
 	switch {
-	case p == PhaseDone:
-		t.Callback, t.Error = OnSuccess, nil
+	case p == tx.PhaseDone:
+		t.Callback, t.Error = tx.OnSuccess, nil
 		if t.Landed == 0 {
 			t.FinalAt = v.Now
 		}

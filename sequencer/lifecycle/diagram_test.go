@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 var update = flag.Bool("update", false, "rewrite what is drawn in the documentation")
@@ -58,27 +60,27 @@ func drawnBetween(t *testing.T, start, end, want string) {
 func diagram(steps map[arrow]int) string {
 	var b strings.Builder
 	b.WriteString("```mermaid\nstateDiagram-v2\n    state \"a sender is bound\" as bound {\n")
-	for _, p := range Phases {
+	for _, p := range tx.Phases {
 		if p.Bound() {
 			fmt.Fprintf(&b, "        state \"%s · %s\" as %s\n", p.State(), p.Queue(), p)
 		}
 	}
 	b.WriteString("    }\n")
-	for _, p := range Phases {
+	for _, p := range tx.Phases {
 		if !p.Bound() {
 			fmt.Fprintf(&b, "    state \"%s · %s\" as %s\n", p.State(), p.Queue(), p)
 		}
 	}
-	fmt.Fprintf(&b, "    [*] --> %s: posted\n", PhaseWaiting)
+	fmt.Fprintf(&b, "    [*] --> %s: posted\n", tx.PhaseWaiting)
 	var all []string // what leads there from every phase with a sender
-	for _, to := range Phases {
+	for _, to := range tx.Phases {
 		whys := reasons(steps, func(a arrow) bool { return a.to == to && everyBound(steps, a) })
 		if len(whys) > 0 {
 			all = append(all, fmt.Sprintf("    bound --> %s: %s\n", to, strings.Join(whys, ", ")))
 		}
 	}
-	for _, from := range Phases {
-		for _, to := range Phases {
+	for _, from := range tx.Phases {
+		for _, to := range tx.Phases {
 			whys := reasons(steps, func(a arrow) bool {
 				return a.from == from && a.to == to && !everyBound(steps, a) && (from != to || !quiet(a.why))
 			})
@@ -101,7 +103,7 @@ func everyBound(steps map[arrow]int, a arrow) bool {
 	if !a.from.Bound() {
 		return false
 	}
-	for _, p := range Phases {
+	for _, p := range tx.Phases {
 		if p.Bound() && steps[arrow{p, a.to, a.why}] == 0 {
 			return false
 		}

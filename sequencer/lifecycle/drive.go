@@ -3,6 +3,8 @@ package lifecycle
 import (
 	"slices"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Drive is the loop around the decisions of one transaction: store, do,
@@ -10,7 +12,7 @@ import (
 // after a crash, and one that was taken over. It does nothing itself: Next says what is
 // to be done, and whoever does it tells what came of it. One goroutine at a time.
 type Drive struct {
-	txn     *Transaction // as last read or stored; never altered
+	txn     *tx.Transaction // as last read or stored; never altered
 	local   Local
 	results []Result   // not stored yet, oldest first
 	call    Effect     // under way
@@ -23,7 +25,7 @@ type Drive struct {
 }
 
 // NewDrive begins to drive t, of which this process knows local.
-func NewDrive(t *Transaction, local Local) *Drive { return &Drive{txn: t, local: local} }
+func NewDrive(t *tx.Transaction, local Local) *Drive { return &Drive{txn: t, local: local} }
 
 // Clone is a copy of d that goes its own way: for whoever tries all ways on.
 func (d *Drive) Clone() *Drive {
@@ -33,7 +35,7 @@ func (d *Drive) Clone() *Drive {
 }
 
 // Txn is the record as last read or stored, Local what is known beside it.
-func (d *Drive) Txn() *Transaction { return d.txn }
+func (d *Drive) Txn() *tx.Transaction { return d.txn }
 
 // Local is what this process knows beside the record.
 func (d *Drive) Local() Local { return d.local }
@@ -161,7 +163,7 @@ func (d *Drive) store(s Step, learned int, p *Policy) Action {
 
 // Stored: the change is stored, as t; unconfirmed, that the replicas have not confirmed
 // it.
-func (d *Drive) Stored(t *Transaction, unconfirmed bool) {
+func (d *Drive) Stored(t *tx.Transaction, unconfirmed bool) {
 	d.txn, d.local = t, d.step.Local
 	if b := d.step.Aside.Bytes; b != nil && d.local.Unsent == b.Number {
 		d.bytes = b
@@ -198,7 +200,7 @@ func (d *Drive) IsStale() bool { return d.stale }
 
 // Read: t is the record as it is stored now, under a claim of this process. Signed bytes stay
 // true with it, and may be kept nowhere else.
-func (d *Drive) Read(t *Transaction, at time.Time) {
+func (d *Drive) Read(t *tx.Transaction, at time.Time) {
 	switch {
 	case t.Claim != d.txn.Claim, t.Revision < d.txn.Revision, t.Revision == d.txn.Revision && touched(d.txn, t) > 0:
 		// Somebody else had it meanwhile, and may have done what was still to be done here;

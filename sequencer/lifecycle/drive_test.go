@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // A driven record, and the view around it.
@@ -13,7 +15,7 @@ type driven struct {
 	v View
 }
 
-func driving(t *testing.T, r *Transaction, changes ...change) *driven {
+func driving(t *testing.T, r *tx.Transaction, changes ...change) *driven {
 	t.Helper()
 	v := view(r, changes...)
 	d := &driven{NewDrive(r, v.Local), t, *v}
@@ -58,7 +60,7 @@ func (d *driven) stores(why Reason) Action {
 // TestDriveLife: one effect at a time, each learnt from, and stored before what follows.
 func TestDriveLife(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseDispatching), knows(func(l *Local) { *l = Local{} }))
+	d := driving(t, txn(tx.PhaseDispatching), knows(func(l *Local) { *l = Local{} }))
 	d.v.Policy.FeeMax = d.v.Policy.Fee
 	d.Add(d.calls(AskSender), SenderTold{Sender: *good()})
 	d.Add(d.calls(AskAccount), AccountTold{Exists: true, Nonce: nonce, Balance: 100})
@@ -81,8 +83,8 @@ func TestDriveLife(t *testing.T) {
 	if d.Bytes(send) != nil {
 		t.Error("what was sent once is sent as new")
 	}
-	d.v.Sighting, d.v.Tip.At = Sighting{Fate: FatePooled}, d.v.Clock.Add(time.Second)
-	if d.stores(ReasonSent); d.Txn().Phase != PhaseWatching || d.Txn().Last().State != Sent {
+	d.v.Sighting, d.v.Tip.At = tx.Sighting{Fate: tx.FatePooled}, d.v.Clock.Add(time.Second)
+	if d.stores(ReasonSent); d.Txn().Phase != tx.PhaseWatching || d.Txn().Last().State != tx.Sent {
 		t.Errorf("after the first look: %s", shape(d.Txn().Last()))
 	}
 	if a := d.wants(ToSleep, true); !a.Look.Equal(d.v.Clock.Add(ResendEvery)) {
@@ -93,14 +95,14 @@ func TestDriveLife(t *testing.T) {
 // TestDriveBound: what was planned with its bind is asked for at once, as no loss.
 func TestDriveBound(t *testing.T) {
 	t.Parallel()
-	d := &driven{NewDrive(txn(PhaseDispatching, try(Planned)), BoundHere(good())), t, *view(txn(PhaseWaiting))}
+	d := &driven{NewDrive(txn(tx.PhaseDispatching, try(tx.Planned)), BoundHere(good())), t, *view(txn(tx.PhaseWaiting))}
 	d.calls(Prove)
 }
 
 // TestDriveEnds: a record that nobody has a claim of is left, after what has come of it.
 func TestDriveEnds(t *testing.T) {
 	t.Parallel()
-	r := txn(PhaseWatching, try(Unknown, legacy, func(a *Attempt) { a.Hash = "" }))
+	r := txn(tx.PhaseWatching, try(tx.Unknown, legacy, func(a *tx.Attempt) { a.Hash = "" }))
 	r.Claim = ""
 	d := driving(t, r)
 	d.hears(dispatched(1))
@@ -111,9 +113,9 @@ func TestDriveEnds(t *testing.T) {
 // TestDriveWithoutClaim: questions may be asked, and nothing leaves.
 func TestDriveWithoutClaim(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseDispatching))
+	d := driving(t, txn(tx.PhaseDispatching))
 	d.wants(ToCall, false)
-	d = driving(t, txn(PhaseSent, try(Signed)), knows(func(l *Local) { l.Unsent = 1 }))
+	d = driving(t, txn(tx.PhaseSent, try(tx.Signed)), knows(func(l *Local) { l.Unsent = 1 }))
 	if a := d.wants(ToSleep, false); a.Step.Reason != ReasonSending {
 		t.Errorf("sleeps because of %s", a.Step.Reason)
 	}
@@ -123,7 +125,7 @@ func TestDriveWithoutClaim(t *testing.T) {
 // TestDriveStops: what is not wanted any more is ended, and only then something else begun.
 func TestDriveStops(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseWatching, try(Sent), try(Planned)), sees(FatePooled, 0),
+	d := driving(t, txn(tx.PhaseWatching, try(tx.Sent), try(tx.Planned)), sees(tx.FatePooled, 0),
 		knows(func(l *Local) { l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("bytes")} }))
 	if e := d.calls(Resign); string(d.Bytes(e)) != "bytes" {
 		t.Errorf("signed again is %q", d.Bytes(e))
@@ -146,12 +148,12 @@ func TestDriveStops(t *testing.T) {
 // TestDriveStale: what was not stored is learnt again, from what is read.
 func TestDriveStale(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseDispatching, try(Planned)))
+	d := driving(t, txn(tx.PhaseDispatching, try(tx.Planned)))
 	d.hears(signed(Prove, 1))
 	d.wants(ToStore, true)
 	d.Stale()
 	d.wants(ToRead, true)
-	d.Read(txn(PhaseDispatching, try(Planned), cancelling), clock)
+	d.Read(txn(tx.PhaseDispatching, try(tx.Planned), cancelling), clock)
 	d.stores(ReasonCancelled)
 	if len(d.Results()) > 0 {
 		t.Errorf("%v are still to be learnt", d.Results())
@@ -162,7 +164,7 @@ func TestDriveStale(t *testing.T) {
 // is to leave, or that says that nothing has. What the chain makes of the rest is stored: others may wait for that.
 func TestDriveUnsettled(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseDispatching, try(Planned)))
+	d := driving(t, txn(tx.PhaseDispatching, try(tx.Planned)))
 	d.hears(signed(Prove, 1))
 	d.wants(ToStore, true)
 	d.Stale() // it is refused
@@ -174,33 +176,33 @@ func TestDriveUnsettled(t *testing.T) {
 	}
 	d.stores(ReasonAnswered)
 
-	d = driving(t, txn(PhaseDelayed, try(Refused, over), cancelling))
+	d = driving(t, txn(tx.PhaseDelayed, try(tx.Refused, over), cancelling))
 	if a := d.wants(ToSleep, false); a.Step.Reason != ReasonCancelled {
 		t.Errorf("sleeps because of %s", a.Step.Reason)
 	}
 	d.stores(ReasonCancelled)
 
-	d = driving(t, batch(PhaseDispatching), sawtooth, stands(BatchUnknown))
+	d = driving(t, batch(tx.PhaseDispatching), sawtooth, stands(BatchUnknown))
 	if a := d.wants(ToSleep, false); a.Step.Local.Unsent != 1 || d.Local().Unsent != 0 {
 		t.Errorf("what is not stored yet is to be posted: %+v", d.Local())
 	}
 	d.stores(ReasonPlanning)
 
-	d = driving(t, txn(PhaseWatching, try(Sent), cancelling), sees(FateExpired, 9))
+	d = driving(t, txn(tx.PhaseWatching, try(tx.Sent), cancelling), sees(tx.FateExpired, 9))
 	a := d.wants(ToStore, false)
-	if t := a.Step.Txn; t.Phase != PhaseWatching || t.Open() {
+	if t := a.Step.Txn; t.Phase != tx.PhaseWatching || t.Open() {
 		d.Errorf("what the chain has ended is stored as %s, open %t", t.Phase, t.Open())
 	}
 	d.Stored(a.Step.Txn, false)
 	d.wants(ToSleep, false)
 	d.stores(ReasonCancelled)
 
-	d = driving(t, txn(PhaseWatching, try(Sent), try(Planned, fee(150))))
+	d = driving(t, txn(tx.PhaseWatching, try(tx.Sent), try(tx.Planned, fee(150))))
 	d.hears(signed(Resign, 2))
 	d.wants(ToStore, true)
 	look := d.v
 	look.Txn = d.Txn()
-	sees(FateIncluded, 5)(&look)
+	sees(tx.FateIncluded, 5)(&look)
 	d.v = look
 	if a := d.wants(ToStore, false); a.Step.Reason != ReasonLanded {
 		t.Errorf("stores %s", a.Step.Reason)
@@ -211,20 +213,20 @@ func TestDriveUnsettled(t *testing.T) {
 // stored, whoever says so; what follows of it waits until the store is settled.
 func TestDriveOverUnsettled(t *testing.T) {
 	t.Parallel()
-	early := func(a *Attempt) { a.State = Resurfaced }
+	early := func(a *tx.Attempt) { a.State = tx.Resurfaced }
 	unsent := knows(func(l *Local) { l.Unsent, l.Confirmed = 1, 1 })
 	for name, c := range map[string]struct {
-		txn    *Transaction
+		txn    *tx.Transaction
 		around []change
 		told   Result
 		then   Reason
 	}{
-		"refused for good": {txn(PhaseSent, try(Signed)), []change{sees(FateAbsent, 5), unsent},
+		"refused for good": {txn(tx.PhaseSent, try(tx.Signed)), []change{sees(tx.FateAbsent, 5), unsent},
 			SendTold{Call: freshly(Send, 1), Refusal: refused("Overflow", Refusal{Permanent: true})}, ReasonSettled},
-		"a batch that is rejected": {batch(PhaseDispatching, post(Signed)), []change{scabbard, unsent, stands(BatchUnknown)},
+		"a batch that is rejected": {batch(tx.PhaseDispatching, post(tx.Signed)), []change{scabbard, unsent, stands(BatchUnknown)},
 			submitTold(SubmitRejected, true), ReasonSettled},
-		"something of it is shallow": {txn(PhaseWatching, try(FailedIn, block, at(6), early), try(Sent), cancelling),
-			[]change{sees(FateFailed, 5)}, nil, ReasonCancelled},
+		"something of it is shallow": {txn(tx.PhaseWatching, try(tx.FailedIn, block, at(6), early), try(tx.Sent), cancelling),
+			[]change{sees(tx.FateFailed, 5)}, nil, ReasonCancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := driving(t, c.txn, c.around...)
@@ -235,11 +237,11 @@ func TestDriveOverUnsettled(t *testing.T) {
 			if a.Step.Txn.Open() || a.Moves.sure() {
 				t.Fatalf("stores %s, %+v", told(&d.v, a.Step), a.Moves)
 			}
-			if was := c.txn.shallow(); was != nil && a.Step.Txn.shallow() == nil {
+			if was := c.txn.Shallow(); was != nil && a.Step.Txn.Shallow() == nil {
 				t.Error("what is shallow is forgotten")
 			}
 			d.Stored(a.Step.Txn, false)
-			d.v.Sighting = Sighting{} // nobody has looked since
+			d.v.Sighting = tx.Sighting{} // nobody has looked since
 			d.wants(ToSleep, false)
 			d.stores(c.then)
 		})
@@ -251,7 +253,7 @@ func TestDriveDenied(t *testing.T) {
 	t.Parallel()
 	limit := Denied{Why: Costly, Left: time.Hour}
 	later := ConfirmTold{7}
-	planning := driving(t, txn(PhaseDispatching), asked(good()), holds(nonce, 100))
+	planning := driving(t, txn(tx.PhaseDispatching), asked(good()), holds(nonce, 100))
 	planning.wants(ToStore, true)
 	planning.hears(later)
 	planning.Denied(limit)
@@ -260,7 +262,7 @@ func TestDriveDenied(t *testing.T) {
 	}
 	planning.stores(ReasonDeferred)
 
-	answered := driving(t, txn(PhaseDispatching, try(Planned)))
+	answered := driving(t, txn(tx.PhaseDispatching, try(tx.Planned)))
 	answered.hears(signed(Prove, 1))
 	answered.wants(ToStore, true)
 	answered.hears(later)
@@ -275,7 +277,7 @@ func TestDriveDenied(t *testing.T) {
 // before it leaves, whatever has come meanwhile.
 func TestDriveUnconfirmed(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseDispatching, try(Planned)), func(v *View) { v.Replicas = true })
+	d := driving(t, txn(tx.PhaseDispatching, try(tx.Planned)), func(v *View) { v.Replicas = true })
 	d.hears(signed(Prove, 1))
 	a := d.wants(ToStore, true)
 	d.hears(SubmitTold{})
@@ -291,7 +293,7 @@ func TestDriveUnconfirmed(t *testing.T) {
 // TestDriveOrder: results are learnt as they came.
 func TestDriveOrder(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseWaiting))
+	d := driving(t, txn(tx.PhaseWaiting))
 	d.hears(ConfirmTold{1})
 	d.hears(ConfirmTold{2})
 	if d.wants(ToSleep, true); d.Local().Confirmed != 2 || len(d.Results()) > 0 {
@@ -304,8 +306,8 @@ func TestDriveOrder(t *testing.T) {
 func TestDriveRead(t *testing.T) {
 	t.Parallel()
 	knowing := Local{Taken: 1, Unsent: 1, Asked: Asked{Sender: good()}}
-	read := func(edit func(*Transaction)) (Local, []byte) {
-		d := driving(t, txn(PhaseDispatching, try(Planned)))
+	read := func(edit func(*tx.Transaction)) (Local, []byte) {
+		d := driving(t, txn(tx.PhaseDispatching, try(tx.Planned)))
 		d.hears(signed(Prove, 1))
 		d.stores(ReasonAnswered)
 		d.local = knowing
@@ -316,24 +318,24 @@ func TestDriveRead(t *testing.T) {
 	}
 	same := knowing
 	same.ReadAt = clock
-	if l, b := read(func(*Transaction) {}); !reflect.DeepEqual(l, same) || b == nil {
+	if l, b := read(func(*tx.Transaction) {}); !reflect.DeepEqual(l, same) || b == nil {
 		t.Errorf("the same: %+v, %q", l, b)
 	}
 	unasked := same
 	unasked.Asked = Asked{}
-	for name, edit := range map[string]func(*Transaction){
-		"in another phase":                 func(t *Transaction) { t.Revision++; t.Phase = PhaseWatching },
-		"in the same one, changed by some": func(t *Transaction) { t.Revision++ },
+	for name, edit := range map[string]func(*tx.Transaction){
+		"in another phase":                 func(t *tx.Transaction) { t.Revision++; t.Phase = tx.PhaseWatching },
+		"in the same one, changed by some": func(t *tx.Transaction) { t.Revision++ },
 	} {
 		if l, b := read(edit); !reflect.DeepEqual(l, unasked) || b == nil {
 			t.Errorf("%s: %+v, %q", name, l, b)
 		}
 	}
-	for name, edit := range map[string]func(*Transaction){
-		"under another claim":          func(t *Transaction) { t.Claim = "other:2" },
-		"as it was before":             func(t *Transaction) { t.Revision-- },
-		"with more, by the same count": func(t *Transaction) { try(Planned)(t) },
-		"otherwise, by the same count": func(t *Transaction) { t.Phase, t.Attempts[0].State = PhaseDispatching, Planned },
+	for name, edit := range map[string]func(*tx.Transaction){
+		"under another claim":          func(t *tx.Transaction) { t.Claim = "other:2" },
+		"as it was before":             func(t *tx.Transaction) { t.Revision-- },
+		"with more, by the same count": func(t *tx.Transaction) { try(tx.Planned)(t) },
+		"otherwise, by the same count": func(t *tx.Transaction) { t.Phase, t.Attempts[0].State = tx.PhaseDispatching, tx.Planned },
 	} {
 		if l, b := read(edit); !reflect.DeepEqual(l, Local{ReadAt: clock}) || b != nil {
 			t.Errorf("%s: %+v, %q", name, l, b)
@@ -345,7 +347,7 @@ func TestDriveRead(t *testing.T) {
 // was put right; what else is to be learnt stays.
 func TestDriveReadAsks(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseDispatching, try(Planned)))
+	d := driving(t, txn(tx.PhaseDispatching, try(tx.Planned)))
 	stays := []Result{Denied{Why: Unconfirmed}, SubmitTold{}, ConfirmTold{1}, dispatched(1),
 		SendTold{Call: calling(Send, 1)}}
 	d.results = append([]Result{
@@ -378,7 +380,7 @@ func TestDriveReadBytes(t *testing.T) {
 		"some": {&BytesRead{Number: 1, Command: []byte("old")}, &BytesRead{Number: 1, Command: []byte("old")}},
 		"none": {&BytesRead{}, nil}, "not asked": {nil, nil},
 	} {
-		d := driving(t, txn(PhaseWatching, try(Sent), try(Planned)))
+		d := driving(t, txn(tx.PhaseWatching, try(tx.Sent), try(tx.Planned)))
 		d.local.Asked = Asked{Bytes: c.known}
 		d.Anew()
 		if d.Read(d.Txn(), clock); !reflect.DeepEqual(d.Local().Asked, Asked{Bytes: c.want}) {
@@ -392,13 +394,13 @@ func TestDriveReadBytes(t *testing.T) {
 func TestDriveUnseen(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		r    *Transaction
+		r    *tx.Transaction
 		call Kind
 	}{
-		"a proof": {txn(PhaseDispatching, try(Planned)), Prove},
-		"a raise": {txn(PhaseWatching, try(Sent), try(Planned, fee(150))), Resign},
+		"a proof": {txn(tx.PhaseDispatching, try(tx.Planned)), Prove},
+		"a raise": {txn(tx.PhaseWatching, try(tx.Sent), try(tx.Planned, fee(150))), Resign},
 	} {
-		d := driving(t, c.r, asked(good()), sees(FatePooled, 0),
+		d := driving(t, c.r, asked(good()), sees(tx.FatePooled, 0),
 			knows(func(l *Local) { l.Asked.Bytes = &BytesRead{1, []byte("b")} }))
 		e := d.calls(c.call)
 		d.v.Train.Unseen = true
@@ -415,7 +417,7 @@ func TestDriveUnseen(t *testing.T) {
 // end the same question asked anew; what a worker answers always counts.
 func TestDriveStopped(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseFailing, try(Refused, over)))
+	d := driving(t, txn(tx.PhaseFailing, try(tx.Refused, over)))
 	d.Add(d.calls(AskSender), SenderTold{Sender: *good()})
 	first := d.calls(AskRetries)
 	d.Anew()
@@ -428,7 +430,7 @@ func TestDriveStopped(t *testing.T) {
 		t.Errorf("under way is %+v, to be learnt are %v", d.Call(), d.Results())
 	}
 	d.Add(again, RetriesTold{Known: true, Limit: 7})
-	if a := d.stores(ReasonDelay); a.Step.Txn.Phase != PhaseDelayed {
+	if a := d.stores(ReasonDelay); a.Step.Txn.Phase != tx.PhaseDelayed {
 		t.Errorf("it is %s", a.Step.Txn.Phase)
 	}
 	d.Add(first, answer(Prove, 1))
@@ -442,9 +444,9 @@ func TestDriveStopped(t *testing.T) {
 func TestDriveOtherClaim(t *testing.T) {
 	t.Parallel()
 	about, of := AccountTold{Exists: true, Nonce: 9}, []Result{dispatched(1), SendTold{Call: calling(Send, 1)}}
-	taken := txn(PhaseDispatching)
+	taken := txn(tx.PhaseDispatching)
 	taken.Claim = "me:2"
-	d := driving(t, txn(PhaseDispatching))
+	d := driving(t, txn(tx.PhaseDispatching))
 	before := d.calls(AskSender)
 	d.Add(before, about)
 	d.Add(before, of[0])
@@ -468,7 +470,7 @@ func TestDriveOtherClaim(t *testing.T) {
 // TestDriveBytes: the late answer to another sending takes no bytes away.
 func TestDriveBytes(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseDispatching, try(Unknown), try(Planned)))
+	d := driving(t, txn(tx.PhaseDispatching, try(tx.Unknown), try(tx.Planned)))
 	d.hears(signed(Prove, 2))
 	d.stores(ReasonAnswered)
 	send := freshly(Send, 2)
@@ -481,7 +483,7 @@ func TestDriveBytes(t *testing.T) {
 		t.Errorf("after they were sent there are %q", d.Bytes(send))
 	}
 	// What is kept again after a raise was sent long ago.
-	d = driving(t, txn(PhaseWatching, try(Sent), try(Signed, fee(150))),
+	d = driving(t, txn(tx.PhaseWatching, try(tx.Sent), try(tx.Signed, fee(150))),
 		knows(func(l *Local) { l.Unsent, l.Asked.Bytes = 2, &BytesRead{Number: 1, Command: []byte("old")} }))
 	d.hears(SendTold{Call: send, Refusal: refused("Insufficient_replace_fee", Refusal{})})
 	if a := d.stores(ReasonRaising); a.Step.Aside.Bytes == nil || d.Bytes(freshly(Send, 1)) != nil {
@@ -492,7 +494,7 @@ func TestDriveBytes(t *testing.T) {
 // TestDriveClone: it goes its own way.
 func TestDriveClone(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseWaiting))
+	d := driving(t, txn(tx.PhaseWaiting))
 	for n := range 3 {
 		d.hears(ConfirmTold{n})
 	}
@@ -507,7 +509,7 @@ func TestDriveClone(t *testing.T) {
 // TestDriveKnows: what was seen counts at the next look.
 func TestDriveKnows(t *testing.T) {
 	t.Parallel()
-	d := driving(t, txn(PhaseDone, try(Included, block, legacy), landedBy(1), orphan), sees(FateAbsent, 0))
+	d := driving(t, txn(tx.PhaseDone, try(tx.Included, block, legacy), landedBy(1), orphan), sees(tx.FateAbsent, 0))
 	a := d.wants(ToSleep, true)
 	d.v.Clock = a.Look
 	d.stores(ReasonAmbiguous)

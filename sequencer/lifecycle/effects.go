@@ -3,6 +3,8 @@ package lifecycle
 import (
 	"reflect"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // Moves are what follows of a change of a record for all that stands beside it. The
@@ -23,7 +25,7 @@ type Moves struct {
 	// Last: it is refused while others are in flight behind it.
 	Last bool
 	// Tell is a callback that became due; the queue waits CallbackWait for its answer.
-	Tell Callback
+	Tell tx.Callback
 	// Stands, of an account: the nonce with which the transaction stands on the chain as
 	// long as it can be orphaned. Falls is the account of which it stands no longer.
 	Stands string
@@ -37,16 +39,16 @@ type Moves struct {
 func (m *Moves) sure() bool { return m.Confirm || m.Trusts }
 
 // Effects says what else moves when before becomes after.
-func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
+func Effects(before, after *tx.Transaction, aside *Aside, p *Policy) Moves {
 	m := Moves{
-		Attempt: touched(before, after), Keep: after.Watched(), Remove: after.removedAfter(before, p),
-		Last:    before.Phase.Bound() && after.endedUnlanded() && !aside.Slips,
-		Confirm: aside.Rest != nil && aside.Rest.Why == StoppedNonce && !before.Open(),
-		Trusts:  aside.Person || after.Phase != before.Phase && after.endedByNoBlock(),
+		Attempt: touched(before, after), Keep: after.Watched(), Remove: removedAfter(after, before, p),
+		Last:    before.Phase.Bound() && endedUnlanded(after) && !aside.Slips,
+		Confirm: aside.Rest != nil && aside.Rest.Why == tx.StoppedNonce && !before.Open(),
+		Trusts:  aside.Person || after.Phase != before.Phase && endedByNoBlock(after),
 	}
 	if opens(before, after) {
-		m.Confirm = m.Confirm || after.Phase.Bound() || after.Phase == PhaseDone
-		m.InOrder = after.Phase.Bound() && !before.Open() && after.FirstOpen().State != Resurfaced
+		m.Confirm = m.Confirm || after.Phase.Bound() || after.Phase == tx.PhaseDone
+		m.InOrder = after.Phase.Bound() && !before.Open() && after.FirstOpen().State != tx.Resurfaced
 	}
 	if after.Phase != before.Phase || before.Callback == "" {
 		m.Tell = after.Callback
@@ -56,7 +58,7 @@ func Effects(before, after *Transaction, aside *Aside, p *Policy) Moves {
 }
 
 // stand notes that the nonce of now is taken on the chain, or that of was is not any more.
-func (m *Moves) stand(was, now *Attempt, nonce *uint32) {
+func (m *Moves) stand(was, now *tx.Attempt, nonce *uint32) {
 	switch {
 	case now == nil && was != nil:
 		m.Falls = was.Sender
@@ -66,46 +68,34 @@ func (m *Moves) stand(was, now *Attempt, nonce *uint32) {
 }
 
 // endedUnlanded reports whether t is bound no more, and no block is why.
-func (t *Transaction) endedUnlanded() bool {
-	return !t.Phase.Bound() && (t.Phase != PhaseDone || t.Landed == 0)
+func endedUnlanded(t *tx.Transaction) bool {
+	return !t.Phase.Bound() && (t.Phase != tx.PhaseDone || t.Landed == 0)
 }
 
 // removedAfter is when the record of t, which before has become, is removed; Never if that does not
 // follow of this change.
-func (t *Transaction) removedAfter(before *Transaction, p *Policy) time.Duration {
+func removedAfter(t *tx.Transaction, before *tx.Transaction, p *Policy) time.Duration {
 	switch {
-	case p.RetentionFailed > 0 && t.inVain() && !before.inVain():
+	case p.RetentionFailed > 0 && endedInVain(t) && !endedInVain(before):
 		return p.RetentionFailed
-	case t.Phase == PhaseDone && !t.FinalAt.IsZero() && before.FinalAt.IsZero():
+	case t.Phase == tx.PhaseDone && !t.FinalAt.IsZero() && before.FinalAt.IsZero():
 		return p.Retention
 	}
 	return Never
 }
 
-// inVain reports whether t has ended without effect, and nothing of it can land any more.
-func (t *Transaction) inVain() bool {
-	return (t.Phase == PhaseFailed || t.Phase == PhaseUnresolved) && !t.Open()
+// endedInVain reports whether t has ended without effect, and nothing of it can land any more.
+func endedInVain(t *tx.Transaction) bool {
+	return (t.Phase == tx.PhaseFailed || t.Phase == tx.PhaseUnresolved) && !t.Open()
 }
 
 // endedByNoBlock reports whether t has ended, and by nothing that a chain or a ledger shows.
-func (t *Transaction) endedByNoBlock() bool {
-	return t.inVain() || t.Phase == PhaseDone && t.Landed == 0
-}
-
-// Standing is the attempt by which t is DONE and may yet be orphaned, or that was in a
-// block and may land again, nil if there is none: no other may take its nonce.
-func (t *Transaction) Standing() *Attempt {
-	if t.Phase == PhaseDone && t.FinalAt.IsZero() {
-		return t.Attempt(t.Landed)
-	}
-	if a := t.FirstOpen(); t.Phase == PhaseUnresolved && a != nil && a.StateHash != "" {
-		return a
-	}
-	return nil
+func endedByNoBlock(t *tx.Transaction) bool {
+	return endedInVain(t) || t.Phase == tx.PhaseDone && t.Landed == 0
 }
 
 // opens reports whether an attempt is open in after that was not in before.
-func opens(before, after *Transaction) bool {
+func opens(before, after *tx.Transaction) bool {
 	for i := range after.Attempts {
 		if after.Attempts[i].Open() && (i >= len(before.Attempts) || !before.Attempts[i].Open()) {
 			return true
@@ -115,7 +105,7 @@ func opens(before, after *Transaction) bool {
 }
 
 // touched is the latest attempt that a change is about, 0 if there is none.
-func touched(before, after *Transaction) int {
+func touched(before, after *tx.Transaction) int {
 	for i := len(after.Attempts) - 1; i >= 0; i-- {
 		if i >= len(before.Attempts) || !reflect.DeepEqual(before.Attempts[i], after.Attempts[i]) {
 			return i + 1

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // What happens next to a transaction, as an Explanation names it.
@@ -53,23 +55,23 @@ func Explain(s *Scene) Explanation {
 
 func (s *Scene) say() said {
 	t := s.Txn
-	if t.Phase == PhaseWaiting {
+	if t.Phase == tx.PhaseWaiting {
 		return s.waiting()
 	}
 	if t.Ledger != "" {
 		return s.sayBatch()
 	}
 	switch t.Phase {
-	case PhaseDispatching:
+	case tx.PhaseDispatching:
 		return s.dispatching()
-	case PhaseSent, PhaseWatching:
+	case tx.PhaseSent, tx.PhaseWatching:
 		return s.watching()
-	case PhaseFailing:
+	case tx.PhaseFailing:
 		return said{"Its last try failed" + because(t.Error) + "; its worker is asked whether there is another one.",
 			Wait{Code: WaitWorker}, Next{Action: StepWeigh, At: s.Now}}
-	case PhaseDelayed:
+	case tx.PhaseDelayed:
 		return s.delayed()
-	case PhaseDone:
+	case tx.PhaseDone:
 		return s.unanswered(s.doneBy())
 	}
 	return s.endedBy()
@@ -151,15 +153,15 @@ func (s *Scene) dispatching() said {
 func (s *Scene) watching() said {
 	g := &s.Sighting
 	switch g.Fate {
-	case FateIncluded:
+	case tx.FateIncluded:
 		deep := depth(g, s.Policy.Confirmations)
 		return said{fmt.Sprintf("In block %d, %s.", g.Height, deep),
 			Wait{Code: WaitConfirmations, Detail: deep}, Next{Action: StepFinish}}
-	case FateFailed:
-		return s.settling(fmt.Sprintf("It failed in block %d (%s)", g.Height, short(g.Failure.Code)))
-	case FateDisplaced:
+	case tx.FateFailed:
+		return s.settling(fmt.Sprintf("It failed in block %d (%s)", g.Height, tx.Short(g.Failure.Code)))
+	case tx.FateDisplaced:
 		return s.settling(strings.TrimSpace("Its nonce was spent by a command that is not ours " + g.Hash))
-	case FateExpired:
+	case tx.FateExpired:
 		return s.settling("Its attempt has expired")
 	}
 	d, leaves := s.leaving()
@@ -168,9 +170,9 @@ func (s *Scene) watching() said {
 		return d
 	case g.Passed:
 		return s.passed()
-	case g.Fate == FatePooled:
+	case g.Fate == tx.FatePooled:
 		return s.pooled()
-	case g.Fate == FateAbsent:
+	case g.Fate == tx.FateAbsent:
 		return s.absent()
 	case !s.Asked:
 		return s.landing("It was sent and waits for a block. The process that watches it knows more.",
@@ -187,14 +189,14 @@ func (s *Scene) watching() said {
 func (s *Scene) leaving() (d said, leaves bool) {
 	t, g := s.Txn, &s.Sighting
 	switch {
-	case t.Phase != PhaseSent:
+	case t.Phase != tx.PhaseSent:
 		return d, false
-	case t.Last().State == Signed && !s.unconfirmed().IsZero():
+	case t.Last().State == tx.Signed && !s.unconfirmed().IsZero():
 		return said{fmt.Sprintf("Attempt %d is signed and stored, and is sent when the replicas of Redis that "+
 			"SEQUENCER_REDIS_WAIT asks for have confirmed that; too few do since %s: see why they are away.%s",
 			t.Last().Number, stamp(s.unconfirmed()), s.noMore()),
 			Wait{Code: WaitSending, Detail: "replicas of Redis to confirm it"}, Next{Action: StepSend}}, true
-	case !t.Legacy() && (g.Fate == "" || g.Fate == FateUnknown && !g.Passed):
+	case !t.Legacy() && (g.Fate == "" || g.Fate == tx.FateUnknown && !g.Passed):
 		return said{fmt.Sprintf("Attempt %d is signed and being sent to the Mina nodes.%s", t.Last().Number, s.noMore()),
 			Wait{Code: WaitSending}, Next{Action: StepSend, At: s.Now}}, true
 	}
@@ -215,7 +217,7 @@ func (s *Scene) unconfirmed() time.Time {
 func (s *Scene) settling(what string) said {
 	g, deep := &s.Sighting, s.endDepth()
 	next := Next{Action: StepRetry}
-	if s.last() || g.Fate == FateFailed && g.Failure.Permanent {
+	if s.last() || g.Fate == tx.FateFailed && g.Failure.Permanent {
 		next.Action = StepEnd
 	}
 	return said{fmt.Sprintf("%s; that counts when it stands %d blocks deep, now %d.%s", what, deep, g.Depth, s.noMore()),
@@ -255,13 +257,13 @@ func (s *Scene) absent() said {
 		return s.landing("It was sent, and no node shows it; it may still land.",
 			nowhere, Next{Action: StepEnd, At: s.lastSlot()})
 	}
-	a := s.Txn.lastOut()
+	a := lastOut(s.Txn)
 	switch {
-	case a.stalled() && a.Cause != CauseNetwork && s.Now.Sub(s.Txn.ChangedAt) < unheardFor:
-	case a.stalled() && a.Cause != CauseNetwork:
+	case a.Stalled() && a.Cause != tx.CauseNetwork && s.Now.Sub(s.Txn.ChangedAt) < unheardFor:
+	case a.Stalled() && a.Cause != tx.CauseNetwork:
 		return s.landing("No node was seen to take it, though it is sent again and again since "+stamp(s.Txn.ChangedAt)+
 			because(a.Error)+": see to the nodes, and to what stands in front of them.", nowhere, Next{Action: StepSendAgain})
-	case a.stalled():
+	case a.Stalled():
 		return s.landing("The network takes nothing from anybody"+because(a.Error)+"; the same bytes are sent again, "+
 			"and signed again when they have run out: see when the network goes on.", nowhere, Next{Action: StepSendAgain})
 	}
@@ -313,7 +315,7 @@ func (s *Scene) unanswered(d said) said {
 		return d
 	}
 	d.summary += fmt.Sprintf(" Its worker has not yet answered the callback, told %s.", times(t.CallbackTries))
-	if d.wait.Code == WaitNothing && t.Phase == PhaseDone {
+	if d.wait.Code == WaitNothing && t.Phase == tx.PhaseDone {
 		d.wait, d.next = Wait{Code: WaitCallback}, Next{Action: StepTell}
 	}
 	return d
@@ -356,18 +358,18 @@ func (s *Scene) endedBy() said {
 	d := said{"All tries are used up" + because(t.Error) + ".",
 		Wait{Code: WaitNothing, Detail: "a person may retry it"}, Next{Action: StepNone}}
 	switch {
-	case code == CodeCancelled:
+	case code == tx.CodeCancelled:
 		d.summary = "It was cancelled before it took effect."
-	case code == CodeExpired && s.expired():
+	case code == tx.CodeExpired && s.expired():
 		d.summary, d.wait.Detail = upper(t.Error.Message)+".", ""
-	case t.Phase == PhaseUnresolved && t.Open():
+	case t.Phase == tx.PhaseUnresolved && t.Open():
 		return said{
 			"Nobody knows what became of its attempt" + because(t.Error) + ". " +
 				"Look for it, and say by resolve whether it landed.",
 			Wait{Code: WaitPerson, Detail: "what became of attempt " + fmt.Sprint(t.FirstOpen().Number)},
 			Next{Action: StepResolve},
 		}
-	case t.Phase == PhaseUnresolved:
+	case t.Phase == tx.PhaseUnresolved:
 		d = said{"No retry can mend it" + because(t.Error) + ".",
 			Wait{Code: WaitPerson, Detail: "mend the cause and retry it, or delete it"}, Next{Action: StepDecide}}
 	}

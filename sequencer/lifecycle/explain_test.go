@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // brief is an explanation on one line for each of its parts.
@@ -26,10 +28,10 @@ var alive = []Binder{{Process: "me"}}
 
 // scene is one in which everything is in order, and this process has been asked that
 // dispatches the type.
-func scene(t *Transaction, changes ...func(*Scene)) *Scene {
+func scene(t *tx.Transaction, changes ...func(*Scene)) *Scene {
 	s := &Scene{View: *view(t), Dispatched: true, Living: []Binder{{Process: "me", Types: []string{"MINT", "BURN"}}}}
 	s.Tip.At, s.Tip.Slot = clock, 300
-	if t.Phase == PhaseDispatching {
+	if t.Phase == tx.PhaseDispatching {
 		t.ChangedAt = now
 	}
 	for _, c := range changes {
@@ -39,25 +41,27 @@ func scene(t *Transaction, changes ...func(*Scene)) *Scene {
 }
 
 // shown is what all nodes say, asked just now.
-func shown(f Fate, depth int, more ...func(*Sighting)) func(*Scene) {
+func shown(f tx.Fate, depth int, more ...func(*tx.Sighting)) func(*Scene) {
 	return func(s *Scene) {
 		sees(f, depth, more...)(&s.View)
 		s.Asked = true
 	}
 }
 
-func behind(ahead int, first *Transaction) func(*Scene) {
+func behind(ahead int, first *tx.Transaction) func(*Scene) {
 	return func(s *Scene) {
 		first.UID = "one"
 		s.First, s.Place = first, Place{Ahead: ahead, First: "one"}
 	}
 }
 
-func head(s *Scene)                    { s.Place = Place{First: s.Txn.UID} }
-func fewNodes(s *Scene)                { s.Tip.Quorum, s.Tip.Synced = false, 1 }
-func looked(s *Scene)                  { s.Asked = true }
-func disagreed(g *Sighting)            { g.Agreed = false }
-func passedBlock(s *Scene)             { s.Asked, s.Sighting = true, Sighting{Fate: FateUnknown, Passed: true} }
+func head(s *Scene)            { s.Place = Place{First: s.Txn.UID} }
+func fewNodes(s *Scene)        { s.Tip.Quorum, s.Tip.Synced = false, 1 }
+func looked(s *Scene)          { s.Asked = true }
+func disagreed(g *tx.Sighting) { g.Agreed = false }
+func passedBlock(s *Scene) {
+	s.Asked, s.Sighting = true, tx.Sighting{Fate: tx.FateUnknown, Passed: true}
+}
 func noArchive(s *Scene)               { s.Tip.NoArchive = true }
 func limited(s *Scene)                 { s.Limited = true }
 func pool(c ...Candidate) func(*Scene) { return func(s *Scene) { s.Pool = c } }
@@ -124,15 +128,15 @@ func TestIdle(t *testing.T) {
 }
 
 func waitingTold() []telling {
-	waits := func() *Transaction { return txn(PhaseWaiting) }
-	rested := Candidate{AccountID: "B62r", Reason: Rested, Until: now.Add(minutes(4)), Detail: "its worker is down"}
-	drained, busy := Candidate{AccountID: "B62d", Reason: Draining}, Candidate{AccountID: "B62x", Queue: "x"}
+	waits := func() *tx.Transaction { return txn(tx.PhaseWaiting) }
+	rested := Candidate{AccountID: "B62r", Reason: tx.Rested, Until: now.Add(minutes(4)), Detail: "its worker is down"}
+	drained, busy := Candidate{AccountID: "B62d", Reason: tx.Draining}, Candidate{AccountID: "B62x", Queue: "x"}
 	return []telling{
-		{"third, running", scene(waits(), behind(1, txn(PhaseWatching))),
+		{"third, running", scene(waits(), behind(1, txn(tx.PhaseWatching))),
 			"Third in its queue; the first (one) waits for a block.\nQUEUE_HEAD, then BIND"},
-		{"second, proving", scene(waits(), behind(0, txn(PhaseDispatching))),
+		{"second, proving", scene(waits(), behind(0, txn(tx.PhaseDispatching))),
 			"Second in its queue; the one before (one) is with its worker.\nQUEUE_HEAD, then BIND"},
-		{"far, delayed", scene(waits(), behind(21, txn(PhaseDelayed))),
+		{"far, delayed", scene(waits(), behind(21, txn(tx.PhaseDelayed))),
 			"23rd in its queue; the first (one) waits for its next try.\nQUEUE_HEAD, then BIND"},
 		{"behind one that is not bound", scene(waits(), behind(1, waits()), pool(rested, drained)),
 			"Second in its queue; the one before (one) is not bound yet: " +
@@ -146,19 +150,19 @@ func waitingTold() []telling {
 		{"held for one before", scene(waits(), func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; the queue is tried again later, because one of it could not be dispatched; resume the " +
 				"queue to try at once.\nHELD 10:02, then BIND 10:02"},
-		{"held", scene(txn(PhaseWaiting, wrong(CodeUnavailable), deferrals(1)),
+		{"held", scene(txn(tx.PhaseWaiting, wrong(tx.CodeUnavailable), deferrals(1)),
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its worker was away or busy (because); the queue is tried again later.\n" +
 				"WORKER 10:02, then BIND 10:02"},
-		{"held, beside others at work", scene(txn(PhaseWaiting, wrong(CodeUnavailable), deferrals(1)), pool(rested, busy, drained),
+		{"held, beside others at work", scene(txn(tx.PhaseWaiting, wrong(tx.CodeUnavailable), deferrals(1)), pool(rested, busy, drained),
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its worker was away or busy (because); the queue is tried again later. " +
 				"2 of 3 senders are out of use; other queues go on with the rest.\nWORKER 10:02, then BIND 10:02"},
-		{"held, and nobody is at work", scene(txn(PhaseWaiting, wrong(CodeUnavailable), deferrals(1)), pool(rested),
+		{"held, and nobody is at work", scene(txn(tx.PhaseWaiting, wrong(tx.CodeUnavailable), deferrals(1)), pool(rested),
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its worker was away or busy (because); the queue is tried again later. " +
 				"All senders are out of use, so other queues wait, too.\nWORKER 10:02, then BIND 10:02"},
-		{"held, told to a key with prefixes", scene(txn(PhaseWaiting, wrong(CodeUnavailable), deferrals(1)), pool(rested), limited,
+		{"held, told to a key with prefixes", scene(txn(tx.PhaseWaiting, wrong(tx.CodeUnavailable), deferrals(1)), pool(rested), limited,
 			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its worker was away or busy (because); the queue is tried again later.\n" +
 				"WORKER 10:02, then BIND 10:02"},
@@ -170,21 +174,21 @@ func waitingTold() []telling {
 			s.Ready, s.Tip.Fresh, s.Tip.At = now.Add(-time.Hour), false, now.Add(-time.Hour)
 		}), "First in its queue; a sender is free, and no process has bound it since 2026-11-20T09:00:00Z; if that stays so, see " +
 			"why the Mina nodes do not answer.\nNODES, then BIND"},
-		{"doubted", scene(txn(PhaseWaiting, wrong("500"), deferrals(1), doubts("B62a")), head, pool(rested)),
+		{"doubted", scene(txn(tx.PhaseWaiting, wrong("500"), deferrals(1), doubts("B62a")), head, pool(rested)),
 			"First in its queue; the worker of B62a calls it hopeless, as too many before it; that of another sender is asked (because). " +
 				"No sender is free: 0 bound to other queues, 1 out of use. B62r is RESTED: its worker is down.\n" +
 				"FREE_SENDER 10:04, then BIND"},
 		{"another process dispatches it", scene(waits(), head, func(s *Scene) { s.Dispatched = false }),
 			"First in its queue; no sender is registered.\nFREE_SENDER, then BIND"},
-		{"free, and its worker is gone", scene(waits(), head, pool(Candidate{AccountID: "B62f", Reason: Idled,
+		{"free, and its worker is gone", scene(waits(), head, pool(Candidate{AccountID: "B62f", Reason: tx.Idled,
 			Detail: Idle([]Binder{{Process: "p", Types: []string{"MINT"}}}, "B62f", true)})),
 			"First in its queue; sender B62f is free, but its worker belongs to a process that is gone, or does not take calls: " +
 				"start that process again, see its log, or register the sender with another worker.\nPROCESS, then BIND"},
-		{"free, and no process has room", scene(waits(), head, pool(Candidate{AccountID: "B62f", Reason: Idled,
+		{"free, and no process has room", scene(waits(), head, pool(Candidate{AccountID: "B62f", Reason: tx.Idled,
 			Detail: Idle([]Binder{{Process: "p", Types: []string{"MINT"}, Why: "it drives 1 queues", Since: now}}, "", false)})),
 			"First in its queue; sender B62f is free, but no process binds it: it drives 1 queues (process p, since " +
 				"2026-11-20T10:00:00Z).\nPROCESS, then BIND"},
-		{"the same, told to a key with prefixes", scene(waits(), head, pool(Candidate{AccountID: "B62f", Reason: Idled}),
+		{"the same, told to a key with prefixes", scene(waits(), head, pool(Candidate{AccountID: "B62f", Reason: tx.Idled}),
 			func(s *Scene) { s.Limited = true }),
 			"First in its queue; a sender is free, and no process can bind it now.\nPROCESS, then BIND"},
 		{"no process", scene(waits(), head, func(s *Scene) { s.Dispatched, s.Living = false, nil }),
@@ -193,7 +197,7 @@ func waitingTold() []telling {
 			"First in its queue; nothing is bound now: Redis has forgotten.\nRECOVERY, then BIND"},
 		{"no quorum", scene(waits(), head, fewNodes),
 			"First in its queue; too few Mina nodes are synced to start anything: see why they are not.\nNODES, then BIND"},
-		{"found", scene(txn(PhaseWaiting, try(Signed)), head),
+		{"found", scene(txn(tx.PhaseWaiting, try(tx.Signed)), head),
 			"First in its queue; an attempt of it was found on the chain or in a pool; it waits for the sender of that one.\n" +
 				"FREE_SENDER, then BIND\nsigned, unknown: sent, and may land"},
 		{"all busy", scene(waits(), head, pool(busy, rested, drained)),
@@ -232,35 +236,35 @@ func waitingTold() []telling {
 
 func dispatchingTold() []telling {
 	return []telling{
-		{"planned", scene(txn(PhaseDispatching)),
+		{"planned", scene(txn(tx.PhaseDispatching)),
 			"Its sender is bound; attempt 1 is being planned.\nNOTHING, then ASK_WORKER 10:00"},
-		{"planned for longer than a cycle", scene(txn(PhaseDispatching), func(s *Scene) { s.Txn.ChangedAt = now.Add(-minutes(1)) }),
+		{"planned for longer than a cycle", scene(txn(tx.PhaseDispatching), func(s *Scene) { s.Txn.ChangedAt = now.Add(-minutes(1)) }),
 			"Its sender is bound, and attempt 1 is not planned yet since 2026-11-20T09:59:00Z: its worker is asked who it is before, " +
 				"and the Mina nodes for its account; if that stays so, see whether they answer.\nWORKER, then ASK_WORKER"},
-		{"planned anew, just now", scene(txn(PhaseDispatching, try(Expired, func(a *Attempt) { a.EndedAt = now })),
+		{"planned anew, just now", scene(txn(tx.PhaseDispatching, try(tx.Expired, func(a *tx.Attempt) { a.EndedAt = now })),
 			func(s *Scene) { s.Txn.ChangedAt = now.Add(-minutes(1)) }),
 			"Its sender is bound; attempt 2 is being planned.\nNOTHING, then ASK_WORKER 10:00\nexpired, nowhere: expired unspent"},
-		{"its process is gone", scene(txn(PhaseDispatching), func(s *Scene) { s.Living = []Binder{{Process: "m"}} }),
+		{"its process is gone", scene(txn(tx.PhaseDispatching), func(s *Scene) { s.Living = []Binder{{Process: "m"}} }),
 			"The process that drives it is gone, or hangs; another one takes it over.\nPROCESS, then WATCH"},
-		{"no process lives", scene(txn(PhaseWatching, try(Sent)), func(s *Scene) { s.Living = nil }),
+		{"no process lives", scene(txn(tx.PhaseWatching, try(tx.Sent)), func(s *Scene) { s.Living = nil }),
 			"The process that drives it is gone, or hangs, and none runs that could take it over: start one.\nPROCESS, then WATCH\n" +
 				"sent, unknown: sent, and may land"},
-		{"planned without nodes", scene(txn(PhaseDispatching), fewNodes),
+		{"planned without nodes", scene(txn(tx.PhaseDispatching), fewNodes),
 			"Its sender is bound; the attempt is planned when enough Mina nodes are synced.\nNODES, then ASK_WORKER"},
-		{"proving", scene(txn(PhaseDispatching, try(Planned), losses(1))),
+		{"proving", scene(txn(tx.PhaseDispatching, try(tx.Planned), losses(1))),
 			"The worker of B62a is proving and signing attempt 1.\n" +
 				"WORKER 10:14, then SEND\nprepared, nowhere: its worker has it: LOST: because"},
-		{"legacy", scene(txn(PhaseDispatching, try(Planned, legacy))),
+		{"legacy", scene(txn(tx.PhaseDispatching, try(tx.Planned, legacy))),
 			"The worker of B62a proves and sends by itself attempt 1.\n" +
 				"WORKER 10:04, then WATCH\nprepared, unknown: its worker proves and sends by itself"},
-		{"cancelled", scene(txn(PhaseDispatching, try(Planned), cancelling)),
+		{"cancelled", scene(txn(tx.PhaseDispatching, try(tx.Planned), cancelling)),
 			"A cancel was asked for, and nothing of it has been sent: it ends now.\n" +
 				"NOTHING, then END 10:00\nprepared, nowhere: its worker has it"},
-		{"landed meanwhile", scene(txn(PhaseDispatching, try(Unknown)), shown(FateIncluded, 2)),
+		{"landed meanwhile", scene(txn(tx.PhaseDispatching, try(tx.Unknown)), shown(tx.FateIncluded, 2)),
 			"An earlier attempt is in a block.\nNOTHING, then FINISH 10:00\nunknown, block: succeeded in block 199, 2 deep"},
-		{"recovery", scene(txn(PhaseDispatching), func(s *Scene) { s.Shut = "Redis has forgotten" }),
+		{"recovery", scene(txn(tx.PhaseDispatching), func(s *Scene) { s.Shut = "Redis has forgotten" }),
 			"Its sender is bound, and nothing is asked or sent now: Redis has forgotten.\nRECOVERY, then ASK_WORKER"},
-		{"recovery of the process that drives it", scene(txn(PhaseDispatching, try(Planned), cancelling),
+		{"recovery of the process that drives it", scene(txn(tx.PhaseDispatching, try(tx.Planned), cancelling),
 			func(s *Scene) { s.Living[0].Shut = "it has just started" }),
 			"Its sender is bound, and nothing is asked or sent now: it has just started.\nRECOVERY, then ASK_WORKER\n" +
 				"prepared, nowhere: its worker has it"},
@@ -268,39 +272,39 @@ func dispatchingTold() []telling {
 }
 
 func pooledTold() []telling {
-	sent := func(p ...part) *Transaction { return txn(PhaseWatching, append([]part{try(Sent)}, p...)...) }
-	worked := func(a *Attempt) { legacy(a); a.StartedAt = now.Add(-51 * time.Minute) }
+	sent := func(p ...part) *tx.Transaction { return txn(tx.PhaseWatching, append([]part{try(tx.Sent)}, p...)...) }
+	worked := func(a *tx.Attempt) { legacy(a); a.StartedAt = now.Add(-51 * time.Minute) }
 	nowhere := "sent, nowhere: in no pool and no block, and may still land"
 	return []telling{
-		{"pooled", scene(sent(), shown(FatePooled, 0)),
+		{"pooled", scene(sent(), shown(tx.FatePooled, 0)),
 			"In the pool of every synced node, waiting for a block.\n" +
 				"BLOCK 12:15, then RAISE_FEE 10:09\nsent, pool: in the pool of every synced node"},
-		{"pooled at the cap", scene(txn(PhaseWatching, try(Sent, fee(300))), shown(FatePooled, 0, disagreed)),
+		{"pooled at the cap", scene(txn(tx.PhaseWatching, try(tx.Sent, fee(300))), shown(tx.FatePooled, 0, disagreed)),
 			"In the pool of at least one node, waiting for a block.\n" +
 				"BLOCK 12:15, then SEND_AGAIN\nsent, pool: in the pool of at least one node"},
-		{"pooled, cancelled", scene(sent(cancelling), shown(FatePooled, 0)),
+		{"pooled, cancelled", scene(sent(cancelling), shown(tx.FatePooled, 0)),
 			"In the pool of every synced node, waiting for a block. No further attempt is made: a cancel was asked for.\n" +
 				"EXPIRY 12:15, then WATCH 10:00\nsent, pool: in the pool of every synced node"},
-		{"absent", scene(sent(), shown(FateAbsent, 0)),
+		{"absent", scene(sent(), shown(tx.FateAbsent, 0)),
 			"It was sent, and no node shows it; the same bytes are sent again.\nBLOCK 12:15, then SEND_AGAIN\n" + nowhere},
-		{"absent, the network takes nothing", scene(txn(PhaseWatching, try(Signed, stalled)), shown(FateAbsent, 0)), "The network takes nothing from anybody (because); the same bytes are sent again, and signed " +
+		{"absent, the network takes nothing", scene(txn(tx.PhaseWatching, try(tx.Signed, stalled)), shown(tx.FateAbsent, 0)), "The network takes nothing from anybody (because); the same bytes are sent again, and signed " +
 			"again when they have run out: see when the network goes on.\nBLOCK 12:15, then SEND_AGAIN\n" +
 			"signed, nowhere: in no pool and no block, and may still land: After_slot_tx_end: because"},
-		{"absent, turned away", scene(sent(func(t *Transaction) {
+		{"absent, turned away", scene(sent(func(t *tx.Transaction) {
 			turnedAway(t.Last())
 			t.ChangedAt = now.Add(-time.Hour)
-		}), shown(FateAbsent, 0)), "No node was seen to take it, though it is sent again and again since 2026-11-20T09:00:00Z (because): " +
+		}), shown(tx.FateAbsent, 0)), "No node was seen to take it, though it is sent again and again since 2026-11-20T09:00:00Z (because): " +
 			"see to the nodes, and to what stands in front of them.\nBLOCK 12:15, then SEND_AGAIN\n" + nowhere + ": Gateway: because"},
-		{"absent, ending", scene(sent(ending(PhaseFailed)), shown(FateAbsent, 0)),
+		{"absent, ending", scene(sent(ending(tx.PhaseFailed)), shown(tx.FateAbsent, 0)),
 			"It was sent, and no node shows it; it may still land. No further attempt is made.\n" +
 				"EXPIRY 12:15, then END 12:15\n" + nowhere},
-		{"absent, legacy", scene(txn(PhaseWatching, try(Unknown, legacy)), shown(FateAbsent, 0)),
+		{"absent, legacy", scene(txn(tx.PhaseWatching, try(tx.Unknown, legacy)), shown(tx.FateAbsent, 0)),
 			"Its worker may have sent it, and no node shows it. If that stays so, a person has to settle it.\n" +
 				"BLOCK, then RESOLVE 10:14\nunknown, nowhere: in no pool and no block, and may still land"},
-		{"legacy in some pools", scene(txn(PhaseWatching, try(Unknown, legacy)), shown(FatePooled, 0, disagreed)),
+		{"legacy in some pools", scene(txn(tx.PhaseWatching, try(tx.Unknown, legacy)), shown(tx.FatePooled, 0, disagreed)),
 			"In the pool of at least one node, waiting for a block.\n" +
 				"BLOCK, then WATCH 10:00\nunknown, pool: in the pool of at least one node"},
-		{"legacy stuck in some pools", scene(txn(PhaseWatching, try(Unknown, worked)), shown(FatePooled, 0, disagreed)),
+		{"legacy stuck in some pools", scene(txn(tx.PhaseWatching, try(tx.Unknown, worked)), shown(tx.FatePooled, 0, disagreed)),
 			"In the pool of some nodes, which no longer tell the others of it. It may land as long as one shows it: " +
 				"have its worker send it again, or restart the nodes that show it and resolve it then.\n" +
 				"PERSON, then WATCH 10:00\nunknown, pool: in the pool of at least one node"},
@@ -316,24 +320,24 @@ func pooledTold() []telling {
 }
 
 func deepTold() []telling {
-	sent := func() *Transaction { return txn(PhaseWatching, try(Sent)) }
-	because := func(permanent bool) func(*Sighting) {
-		return func(g *Sighting) { g.Failure = Failure{Code: "Precondition", Permanent: permanent} }
+	sent := func() *tx.Transaction { return txn(tx.PhaseWatching, try(tx.Sent)) }
+	because := func(permanent bool) func(*tx.Sighting) {
+		return func(g *tx.Sighting) { g.Failure = tx.Failure{Code: "Precondition", Permanent: permanent} }
 	}
 	counts := "; that counts when it stands 5 blocks deep, now 2.\nSETTLEMENT, then "
 	return []telling{
-		{"confirming", scene(sent(), shown(FateIncluded, 1)),
+		{"confirming", scene(sent(), shown(tx.FateIncluded, 1)),
 			"In block 199, 1 of 2 blocks deep.\nCONFIRMATIONS, then FINISH\nsent, block: succeeded in block 199, 1 deep"},
-		{"in one node's block", scene(sent(), shown(FateIncluded, 0, disagreed)),
+		{"in one node's block", scene(sent(), shown(tx.FateIncluded, 0, disagreed)),
 			"In block 199, the nodes do not all say so yet.\n" +
 				"CONFIRMATIONS, then FINISH\nsent, block: succeeded in block 199, 0 deep"},
-		{"failed, unsettled", scene(sent(), shown(FateFailed, 2, because(false))),
+		{"failed, unsettled", scene(sent(), shown(tx.FateFailed, 2, because(false))),
 			"It failed in block 199 (Precondition)" + counts + "RETRY\nsent, block: failed in block 199, 2 deep"},
-		{"failed for good", scene(sent(), shown(FateFailed, 2, because(true))),
+		{"failed for good", scene(sent(), shown(tx.FateFailed, 2, because(true))),
 			"It failed in block 199 (Precondition)" + counts + "END\nsent, block: failed in block 199, 2 deep"},
-		{"expired", scene(sent(), shown(FateExpired, 2)),
+		{"expired", scene(sent(), shown(tx.FateExpired, 2)),
 			"Its attempt has expired" + counts + "RETRY\nsent, unknown: sent, and may land"},
-		{"displaced", scene(sent(), shown(FateDisplaced, 2)),
+		{"displaced", scene(sent(), shown(tx.FateDisplaced, 2)),
 			"Its nonce was spent by a command that is not ours" + counts + "RETRY\nsent, unknown: sent, and may land"},
 	}
 }
@@ -342,7 +346,7 @@ func passedTold() []telling {
 	const gone = "Its nonce was spent in a block that the nodes no longer hold"
 	const look = " Look for it, and say by resolve whether it landed.\n" +
 		"PERSON, then RESOLVE\nsent, unknown: sent, and may land"
-	sent := func() *Transaction { return txn(PhaseWatching, try(Sent)) }
+	sent := func() *tx.Transaction { return txn(tx.PhaseWatching, try(tx.Sent)) }
 	sought := func(s *Scene) { s.Sighting.Sought = true }
 	down := func(s *Scene) { s.Tip.ArchiveLost = "timeout" }
 	return []telling{
@@ -352,59 +356,59 @@ func passedTold() []telling {
 			gone + ", and the archive cannot be asked.\nSETTLEMENT, then WATCH 10:00\nsent, unknown: sent, and may land"},
 		{"searching", scene(sent(), passedBlock),
 			gone + "; the archive is being searched.\nSETTLEMENT, then WATCH 10:00\nsent, unknown: sent, and may land"},
-		{"done", scene(txn(PhaseDone, try(Included, block), landedBy(1)), passedBlock, noArchive),
+		{"done", scene(txn(tx.PhaseDone, try(tx.Included, block), landedBy(1)), passedBlock, noArchive),
 			"It took effect in block 190, when that was last seen. " + gone + ", and there is no archive to ask.\n" +
 				"FINALITY, then WATCH\nincluded, block: succeeded in block 190, 2 deep when last stored"},
 	}
 }
 
 func retryTold() []telling {
-	failure := func(t *Transaction) { t.Error = &Error{Code: "20202", Message: "proof\nfailed"} }
+	failure := func(t *tx.Transaction) { t.Error = &tx.Error{Code: "20202", Message: "proof\nfailed"} }
 	return []telling{
-		{"failing", scene(txn(PhaseFailing, failure)),
+		{"failing", scene(txn(tx.PhaseFailing, failure)),
 			"Its last try failed (proof failed); its worker is asked whether there is another one.\nWORKER, then WEIGH 10:00"},
-		{"delayed", scene(txn(PhaseDelayed, failure, retried(1), due(minutes(3)), try(Planned, over))),
+		{"delayed", scene(txn(tx.PhaseDelayed, failure, retried(1), due(minutes(3)), try(tx.Planned, over))),
 			"Its last try failed (proof failed). One retry used.\n" +
 				"RETRY_DELAY 10:03, then RETRY 10:03\nprepared, nowhere: never sent"},
-		{"delayed, open", scene(txn(PhaseDelayed, failure, deferrals(1), due(minutes(3)), try(Unknown))),
+		{"delayed, open", scene(txn(tx.PhaseDelayed, failure, deferrals(1), due(minutes(3)), try(tx.Unknown))),
 			"It could not be tried (proof failed). An earlier attempt may still land. No retry used.\n" +
 				"RETRY_DELAY 10:03, then RETRY 10:03\nunknown, unknown: sent, and may land"},
-		{"used up", scene(txn(PhaseFailed, failure, try(Expired, over))),
+		{"used up", scene(txn(tx.PhaseFailed, failure, try(tx.Expired, over))),
 			"All tries are used up (proof failed).\nNOTHING, then NONE\nexpired, nowhere: expired unspent"},
-		{"cancelled", scene(txn(PhaseFailed, wrong(CodeCancelled))),
+		{"cancelled", scene(txn(tx.PhaseFailed, wrong(tx.CodeCancelled))),
 			"It was cancelled before it took effect.\nNOTHING, then NONE"},
-		{"unresolved", scene(txn(PhaseUnresolved, failure)), "No retry can mend it (proof failed).\nPERSON, then DECIDE"},
-		{"outcome unknown", scene(txn(PhaseUnresolved, try(Unknown, legacy)), shown(FateAbsent, 0)),
+		{"unresolved", scene(txn(tx.PhaseUnresolved, failure)), "No retry can mend it (proof failed).\nPERSON, then DECIDE"},
+		{"outcome unknown", scene(txn(tx.PhaseUnresolved, try(tx.Unknown, legacy)), shown(tx.FateAbsent, 0)),
 			"Nobody knows what became of its attempt. Look for it, and say by resolve whether it landed.\n" +
 				"PERSON, then RESOLVE\nunknown, nowhere: in no pool and no block, and may still land"},
 	}
 }
 
 func endTold() []telling {
-	by := func(parts ...part) *Transaction { return txn(PhaseDone, append(parts, landedBy(1))...) }
+	by := func(parts ...part) *tx.Transaction { return txn(tx.PhaseDone, append(parts, landedBy(1))...) }
 	const was = "It was DONE, and block 190 is no longer on the chain"
 	const stored = "\nincluded, block: succeeded in block 190, 2 deep when last stored"
-	worked := func(a *Attempt) { legacy(a); block(a); a.StartedAt = now.Add(-51 * time.Minute) }
+	worked := func(a *tx.Attempt) { legacy(a); block(a); a.StartedAt = now.Add(-51 * time.Minute) }
 	return []telling{
-		{"done", scene(by(try(Included, block)), shown(FateIncluded, 6)),
+		{"done", scene(by(try(tx.Included, block)), shown(tx.FateIncluded, 6)),
 			"It took effect in block 190, and is watched until that is 8 blocks deep.\n" +
 				"FINALITY, then FINAL\nincluded, block: succeeded in block 199, 6 deep"},
-		{"final", scene(by(try(Included, block), final)),
+		{"final", scene(by(try(tx.Included, block), final)),
 			"It took effect in block 190, for good.\nNOTHING, then REMOVE 09:59" + stored},
-		{"resolved", scene(by(try(Included, over), final)),
+		{"resolved", scene(by(try(tx.Included, over), final)),
 			"It took effect, as a person said, for good.\n" +
 				"NOTHING, then REMOVE 09:59\nincluded, block: succeeded, as a person said"},
-		{"finished", scene(txn(PhaseDone, final, func(t *Transaction) { t.Callback, t.CallbackTries = OnSuccess, 2 })),
+		{"finished", scene(txn(tx.PhaseDone, final, func(t *tx.Transaction) { t.Callback, t.CallbackTries = tx.OnSuccess, 2 })),
 			"Its worker finished it without a block. Its worker has not yet answered the callback, told twice.\n" +
 				"CALLBACK, then TELL"},
-		{"reopened", scene(by(try(Included, block), orphan), shown(FateAbsent, 0)),
+		{"reopened", scene(by(try(tx.Included, block), orphan), shown(tx.FateAbsent, 0)),
 			was + "; the same bytes are sent again until it lands or cannot.\nBLOCK, then SEND_AGAIN" + stored},
-		{"reopened, legacy", scene(by(try(Included, legacy, block), orphan), shown(FateAbsent, 0)),
+		{"reopened, legacy", scene(by(try(tx.Included, legacy, block), orphan), shown(tx.FateAbsent, 0)),
 			was + ". Only its worker has its bytes: it lands if a node still has it or the worker sends it again. " +
 				"If no node shows it for long, a person has to settle it.\nBLOCK, then WATCH 10:00" + stored},
-		{"reopened, legacy in pools", scene(by(try(Included, legacy, block), orphan), shown(FatePooled, 0, disagreed)),
+		{"reopened, legacy in pools", scene(by(try(tx.Included, legacy, block), orphan), shown(tx.FatePooled, 0, disagreed)),
 			was + ". In the pool of at least one node, waiting for another block.\nBLOCK, then WATCH 10:00" + stored},
-		{"reopened, legacy stuck", scene(by(try(Included, worked), orphan), shown(FatePooled, 0, disagreed)),
+		{"reopened, legacy stuck", scene(by(try(tx.Included, worked), orphan), shown(tx.FatePooled, 0, disagreed)),
 			was + ". In the pool of some nodes, which no longer tell the others of it. It may land as long as one shows it: " +
 				"have its worker send it again, or restart the nodes that show it and resolve it then.\n" +
 				"PERSON, then WATCH 10:00" + stored},
@@ -413,16 +417,16 @@ func endTold() []telling {
 
 // rareWaitsTold is of what seldom keeps a transaction from its worker.
 func rareWaitsTold() []telling {
-	waits := func() *Transaction { return txn(PhaseWaiting) }
+	waits := func() *tx.Transaction { return txn(tx.PhaseWaiting) }
 	ago := func(d time.Duration) func(*Scene) {
 		return func(s *Scene) { fewNodes(s); s.Tip.At = s.Now.Add(-d) }
 	}
 	never := func(s *Scene) { fewNodes(s); s.Tip.At = time.Time{} }
 	elsewhere := func(s *Scene) { s.Dispatched = false; s.First.Type = "BURN" }
 	rests := func(id string, d time.Duration) Candidate {
-		return Candidate{AccountID: id, Reason: Rested, Until: now.Add(d)}
+		return Candidate{AccountID: id, Reason: tx.Rested, Until: now.Add(d)}
 	}
-	planned := txn(PhaseDispatching, try(Planned))
+	planned := txn(tx.PhaseDispatching, try(tx.Planned))
 	return []telling{
 		{"of one that nobody dispatches", scene(waits(), behind(1, waits()), elsewhere, func(s *Scene) { s.Living[0].Types = nil }),
 			"Second in its queue; the one before (one) is not bound yet: no process that runs dispatches BURN: start one that does.\n" +
@@ -444,7 +448,7 @@ func rareWaitsTold() []telling {
 			scene(waits(), head, pool(rests("B62r", minutes(4)), rests("B62s", minutes(2)), rests("B62t", minutes(3)))),
 			"First in its queue; no sender is free: 0 bound to other queues, 3 out of use. B62r is RESTED.\n" +
 				"FREE_SENDER 10:02, then BIND"},
-		{"planned, and never looked at", scene(txn(PhaseDispatching), never),
+		{"planned, and never looked at", scene(txn(tx.PhaseDispatching), never),
 			"Its sender is bound; attempt 1 is being planned.\nNOTHING, then ASK_WORKER 10:00"},
 		{"proving, with few nodes", scene(planned, fewNodes),
 			"The worker of B62a is proving and signing attempt 1.\n" +
@@ -452,7 +456,7 @@ func rareWaitsTold() []telling {
 		{"asked for the first time", scene(planned),
 			"The worker of B62a is proving and signing attempt 1.\n" +
 				"WORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
-		{"planned anew", scene(txn(PhaseDispatching, try(Expired, over), retried(1))),
+		{"planned anew", scene(txn(tx.PhaseDispatching, try(tx.Expired, over), retried(1))),
 			"Its sender is bound; attempt 2 is being planned.\n" +
 				"NOTHING, then ASK_WORKER 10:00\nexpired, nowhere: expired unspent"},
 	}
@@ -460,16 +464,16 @@ func rareWaitsTold() []telling {
 
 // rareSentTold is of what seldom becomes of what was sent.
 func rareSentTold() []telling {
-	sent := func(p ...part) *Transaction { return txn(PhaseSent, append([]part{try(Signed)}, p...)...) }
-	waits := func(p ...part) *Transaction { return txn(PhaseWatching, append([]part{try(Sent)}, p...)...) }
-	old := func(d time.Duration) func(*Attempt) { return func(a *Attempt) { a.StartedAt = now.Add(-d) } }
-	by := func(d time.Duration, c ...func(*Attempt)) *Transaction {
-		return txn(PhaseWatching, try(Sent, append(c, old(d))...))
+	sent := func(p ...part) *tx.Transaction { return txn(tx.PhaseSent, append([]part{try(tx.Signed)}, p...)...) }
+	waits := func(p ...part) *tx.Transaction { return txn(tx.PhaseWatching, append([]part{try(tx.Sent)}, p...)...) }
+	old := func(d time.Duration) func(*tx.Attempt) { return func(a *tx.Attempt) { a.StartedAt = now.Add(-d) } }
+	by := func(d time.Duration, c ...func(*tx.Attempt)) *tx.Transaction {
+		return txn(tx.PhaseWatching, try(tx.Sent, append(c, old(d))...))
 	}
-	unasked := func(s *Scene) { s.Sighting = Sighting{} }
+	unasked := func(s *Scene) { s.Sighting = tx.Sighting{} }
 	timeless := func(s *Scene) { s.Tip.SlotTime = 0 }
 	unlooked := func(s *Scene) { s.Tip.At = time.Time{} }
-	ofFirst := func(g *Sighting) { g.Hash = "5J1" }
+	ofFirst := func(g *tx.Sighting) { g.Hash = "5J1" }
 	const pooled = "In the pool of every synced node, waiting for a block.\n"
 	return []telling{
 		{"being sent, and not asked", scene(sent(), unasked),
@@ -486,41 +490,41 @@ func rareSentTold() []telling {
 		{"being sent, cancelled", scene(sent(cancelling), looked),
 			"Attempt 1 is signed and being sent to the Mina nodes. No further attempt is made: a cancel was asked for.\n" +
 				"SENDING, then SEND 10:00\nsigned, unknown: sent, and may land"},
-		{"being sent, and in a pool", scene(sent(), shown(FatePooled, 0)),
+		{"being sent, and in a pool", scene(sent(), shown(tx.FatePooled, 0)),
 			pooled + "BLOCK 12:15, then RAISE_FEE 10:09\nsigned, pool: in the pool of every synced node"},
 		{"being sent, and its nonce was spent", scene(sent(), passedBlock, noArchive),
 			"Its nonce was spent in a block that the nodes no longer hold, and there is no archive to ask. " +
 				"Look for it, and say by resolve whether it landed.\n" +
 				"PERSON, then RESOLVE\nsigned, unknown: sent, and may land"},
-		{"sent by its worker", scene(txn(PhaseSent, try(Sent, legacy)), unasked),
+		{"sent by its worker", scene(txn(tx.PhaseSent, try(tx.Sent, legacy)), unasked),
 			"It was sent and waits for a block. The process that watches it knows more.\n" +
 				"BLOCK, then WATCH\nsent, unknown: sent, and may land"},
-		{"long in all pools, legacy", scene(by(minutes(51), legacy), shown(FatePooled, 0)),
+		{"long in all pools, legacy", scene(by(minutes(51), legacy), shown(tx.FatePooled, 0)),
 			pooled + "BLOCK, then WATCH 10:00\nsent, pool: in the pool of every synced node"},
-		{"long in some pools", scene(by(minutes(51)), shown(FatePooled, 0, disagreed)),
+		{"long in some pools", scene(by(minutes(51)), shown(tx.FatePooled, 0, disagreed)),
 			"In the pool of at least one node, waiting for a block.\n" +
 				"BLOCK 12:15, then RAISE_FEE 10:09\nsent, pool: in the pool of at least one node"},
-		{"fifty minutes in some pools, legacy", scene(by(toldFor, legacy), shown(FatePooled, 0, disagreed)),
+		{"fifty minutes in some pools, legacy", scene(by(toldFor, legacy), shown(tx.FatePooled, 0, disagreed)),
 			"In the pool of at least one node, waiting for a block.\n" +
 				"BLOCK, then WATCH 10:00\nsent, pool: in the pool of at least one node"},
-		{"long in one block, legacy", scene(by(minutes(51), legacy), shown(FateAbsent, 0, disagreed)),
+		{"long in one block, legacy", scene(by(minutes(51), legacy), shown(tx.FateAbsent, 0, disagreed)),
 			"Its worker may have sent it, and no node shows it. If that stays so, a person has to settle it.\n" +
 				"BLOCK, then RESOLVE 09:29\nsent, nowhere: in no pool and no block, and may still land"},
-		{"expired, to end", scene(waits(ending(PhaseFailed)), shown(FateExpired, 2)),
+		{"expired, to end", scene(waits(ending(tx.PhaseFailed)), shown(tx.FateExpired, 2)),
 			"Its attempt has expired; that counts when it stands 5 blocks deep, now 2. No further attempt is made.\n" +
 				"SETTLEMENT, then END\nsent, unknown: sent, and may land"},
-		{"expired, cancelled", scene(waits(cancelling), shown(FateExpired, 2)),
+		{"expired, cancelled", scene(waits(cancelling), shown(tx.FateExpired, 2)),
 			"Its attempt has expired; that counts when it stands 5 blocks deep, now 2. " +
 				"No further attempt is made: a cancel was asked for.\n" +
 				"SETTLEMENT, then END\nsent, unknown: sent, and may land"},
-		{"slots of unknown length", scene(waits(), shown(FatePooled, 0), timeless),
+		{"slots of unknown length", scene(waits(), shown(tx.FatePooled, 0), timeless),
 			pooled + "BLOCK, then RAISE_FEE\nsent, pool: in the pool of every synced node"},
-		{"never looked at the chain", scene(waits(), shown(FatePooled, 0), unlooked),
+		{"never looked at the chain", scene(waits(), shown(tx.FatePooled, 0), unlooked),
 			pooled + "BLOCK, then RAISE_FEE\nsent, pool: in the pool of every synced node"},
-		{"one of two in a pool", scene(waits(try(Sent)), shown(FatePooled, 0, ofFirst)),
+		{"one of two in a pool", scene(waits(try(tx.Sent)), shown(tx.FatePooled, 0, ofFirst)),
 			pooled + "BLOCK 12:15, then RAISE_FEE 10:09\n" +
 				"sent, pool: in the pool of every synced node\nsent, unknown: sent, and may land"},
-		{"after an error", scene(txn(PhaseWatching, try(Unknown, failedBy("20203"))), shown(FateAbsent, 0)),
+		{"after an error", scene(txn(tx.PhaseWatching, try(tx.Unknown, failedBy("20203"))), shown(tx.FateAbsent, 0)),
 			"It was sent, and no node shows it; the same bytes are sent again.\n" +
 				"BLOCK 12:15, then SEND_AGAIN\nunknown, nowhere: in no pool and no block, and may still land: 20203: because"},
 	}
@@ -528,45 +532,45 @@ func rareSentTold() []telling {
 
 // rareEndsTold is of rare ends.
 func rareEndsTold() []telling {
-	tell := func(t *Transaction) { t.Callback, t.CallbackTries = OnFailure, 1 }
-	old := func(d time.Duration) func(*Attempt) {
-		return func(a *Attempt) { legacy(a); block(a); a.StartedAt = now.Add(-d) }
+	tell := func(t *tx.Transaction) { t.Callback, t.CallbackTries = tx.OnFailure, 1 }
+	old := func(d time.Duration) func(*tx.Attempt) {
+		return func(a *tx.Attempt) { legacy(a); block(a); a.StartedAt = now.Add(-d) }
 	}
-	low := func(a *Attempt) { block(a); a.Height = 1 }
-	lost := func(d time.Duration) *Transaction {
-		return txn(PhaseDone, try(Included, old(d)), landedBy(1), orphan)
+	low := func(a *tx.Attempt) { block(a); a.Height = 1 }
+	lost := func(d time.Duration) *tx.Transaction {
+		return txn(tx.PhaseDone, try(tx.Included, old(d)), landedBy(1), orphan)
 	}
 	return []telling{
-		{"failed, and may land", scene(txn(PhaseFailed, try(Unknown), wrong("400")), shown(FateAbsent, 0)),
+		{"failed, and may land", scene(txn(tx.PhaseFailed, try(tx.Unknown), wrong("400")), shown(tx.FateAbsent, 0)),
 			"All tries are used up (because). An attempt may still land.\n" +
 				"EXPIRY 12:15, then WATCH\nunknown, nowhere: in no pool and no block, and may still land"},
-		{"failed, and may land whenever its worker likes", scene(txn(PhaseFailed, try(Unknown, legacy), wrong("400"))),
+		{"failed, and may land whenever its worker likes", scene(txn(tx.PhaseFailed, try(tx.Unknown, legacy), wrong("400"))),
 			"All tries are used up (because). An attempt may still land.\n" +
 				"EXPIRY, then WATCH\nunknown, unknown: sent, and may land"},
-		{"failed, and its worker does not know", scene(txn(PhaseFailed, try(Expired, over), tell)),
+		{"failed, and its worker does not know", scene(txn(tx.PhaseFailed, try(tx.Expired, over), tell)),
 			"All tries are used up. Its worker has not yet answered the callback, told once.\n" +
 				"NOTHING, then NONE\nexpired, nowhere: expired unspent"},
-		{"done, and its worker does not know", scene(txn(PhaseDone, try(Included, block), landedBy(1), tell)),
+		{"done, and its worker does not know", scene(txn(tx.PhaseDone, try(tx.Included, block), landedBy(1), tell)),
 			"It took effect in block 190, and is watched until that is 8 blocks deep. " +
 				"Its worker has not yet answered the callback, told once.\n" +
 				"FINALITY, then FINAL\nincluded, block: succeeded in block 190, 2 deep when last stored"},
-		{"done, and nothing more is known", scene(txn(PhaseDone)),
+		{"done, and nothing more is known", scene(txn(tx.PhaseDone)),
 			"It is DONE.\nNOTHING, then NONE"},
-		{"done in the first block", scene(txn(PhaseDone, try(Included, low), landedBy(1))),
+		{"done in the first block", scene(txn(tx.PhaseDone, try(tx.Included, low), landedBy(1))),
 			"It took effect in block 1, and is watched until that is 8 blocks deep.\n" +
 				"FINALITY, then FINAL\nincluded, block: succeeded in block 1, 2 deep when last stored"},
-		{"deep enough, and not noted yet", scene(txn(PhaseDone, try(Included, block), landedBy(1)), shown(FateIncluded, 8)),
+		{"deep enough, and not noted yet", scene(txn(tx.PhaseDone, try(tx.Included, block), landedBy(1)), shown(tx.FateIncluded, 8)),
 			"It took effect in block 190, and is watched until that is 8 blocks deep.\n" +
 				"FINALITY, then FINAL\nincluded, block: succeeded in block 199, 8 deep"},
-		{"reopened, legacy, in no pool for long", scene(lost(minutes(51)), shown(FateAbsent, 0, disagreed)),
+		{"reopened, legacy, in no pool for long", scene(lost(minutes(51)), shown(tx.FateAbsent, 0, disagreed)),
 			"It was DONE, and block 190 is no longer on the chain. Only its worker has its bytes: it lands " +
 				"if a node still has it or the worker sends it again. If no node shows it for long, a person has to settle it.\n" +
 				"BLOCK, then WATCH 10:00\nincluded, block: succeeded in block 190, 2 deep when last stored"},
-		{"reopened, legacy, fifty minutes in some pools", scene(lost(toldFor), shown(FatePooled, 0, disagreed)),
+		{"reopened, legacy, fifty minutes in some pools", scene(lost(toldFor), shown(tx.FatePooled, 0, disagreed)),
 			"It was DONE, and block 190 is no longer on the chain. " +
 				"In the pool of at least one node, waiting for another block.\n" +
 				"BLOCK, then WATCH 10:00\nincluded, block: succeeded in block 190, 2 deep when last stored"},
-		{"reopened, legacy, long in all pools", scene(lost(minutes(51)), shown(FatePooled, 0)),
+		{"reopened, legacy, long in all pools", scene(lost(minutes(51)), shown(tx.FatePooled, 0)),
 			"It was DONE, and block 190 is no longer on the chain. " +
 				"In the pool of every synced node, waiting for another block.\n" +
 				"BLOCK, then WATCH 10:00\nincluded, block: succeeded in block 190, 2 deep when last stored"},
@@ -576,32 +580,32 @@ func rareEndsTold() []telling {
 // TestDetails: what a wait's detail says, and of which attempts all nodes say the same.
 func TestDetails(t *testing.T) {
 	t.Parallel()
-	waits := txn(PhaseWaiting)
-	sent := func(a ...func(*Attempt)) *Transaction { return txn(PhaseWatching, try(Sent, a...)) }
-	done := txn(PhaseDone, try(Included, block), landedBy(1))
+	waits := txn(tx.PhaseWaiting)
+	sent := func(a ...func(*tx.Attempt)) *tx.Transaction { return txn(tx.PhaseWatching, try(tx.Sent, a...)) }
+	done := txn(tx.PhaseDone, try(tx.Included, block), landedBy(1))
 	down := func(s *Scene) { s.Tip.ArchiveLost = "timeout" }
 	for name, c := range map[string]struct {
 		in     *Scene
 		want   string
 		agreed bool
 	}{
-		"third":            {scene(waits, behind(1, txn(PhaseWatching))), "2 before it", false},
+		"third":            {scene(waits, behind(1, txn(tx.PhaseWatching))), "2 before it", false},
 		"no sender":        {scene(waits, head), "none is registered", false},
-		"asked in vain":    {scene(txn(PhaseDispatching, try(Planned), losses(2))), "asked twice in vain", false},
-		"asked once":       {scene(txn(PhaseDispatching, try(Planned), losses(1))), "asked once in vain", false},
-		"not asked before": {scene(txn(PhaseDispatching, try(Planned))), "", false},
-		"in a ledger":      {scene(batch(PhaseDone, post(Included, over), landedBy(1), final)), "", true},
-		"in a block":       {scene(sent(), shown(FateIncluded, 1)), "1 of 2 blocks deep", true},
-		"in one's block":   {scene(sent(), shown(FateIncluded, 1, disagreed)), "the nodes do not all say so yet", false},
-		"in all pools":     {scene(sent(), shown(FatePooled, 0)), "the pool of every synced node", true},
-		"in a pool":        {scene(sent(), shown(FatePooled, 0, disagreed)), "the pool of at least one node", false},
-		"nowhere":          {scene(sent(), shown(FateAbsent, 0)), "in no pool and no block", true},
-		"not all say so":   {scene(sent(), shown(FateAbsent, 0, disagreed)), "in no pool and no block", false},
+		"asked in vain":    {scene(txn(tx.PhaseDispatching, try(tx.Planned), losses(2))), "asked twice in vain", false},
+		"asked once":       {scene(txn(tx.PhaseDispatching, try(tx.Planned), losses(1))), "asked once in vain", false},
+		"not asked before": {scene(txn(tx.PhaseDispatching, try(tx.Planned))), "", false},
+		"in a ledger":      {scene(batch(tx.PhaseDone, post(tx.Included, over), landedBy(1), final)), "", true},
+		"in a block":       {scene(sent(), shown(tx.FateIncluded, 1)), "1 of 2 blocks deep", true},
+		"in one's block":   {scene(sent(), shown(tx.FateIncluded, 1, disagreed)), "the nodes do not all say so yet", false},
+		"in all pools":     {scene(sent(), shown(tx.FatePooled, 0)), "the pool of every synced node", true},
+		"in a pool":        {scene(sent(), shown(tx.FatePooled, 0, disagreed)), "the pool of at least one node", false},
+		"nowhere":          {scene(sent(), shown(tx.FateAbsent, 0)), "in no pool and no block", true},
+		"not all say so":   {scene(sent(), shown(tx.FateAbsent, 0, disagreed)), "in no pool and no block", false},
 		"the archive":      {scene(sent(), passedBlock), "the archive", false},
 		"archive is down":  {scene(sent(), passedBlock, down), "timeout", false},
 		"no archive":       {scene(sent(), passedBlock, noArchive), "what became of attempt 1", false},
-		"watched":          {scene(done, shown(FateIncluded, 6)), "6 of 8 blocks deep", true},
-		"watched, unasked": {scene(done, func(s *Scene) { s.Sighting = Sighting{} }), "", false},
+		"watched":          {scene(done, shown(tx.FateIncluded, 6)), "6 of 8 blocks deep", true},
+		"watched, unasked": {scene(done, func(s *Scene) { s.Sighting = tx.Sighting{} }), "", false},
 		"watched, unknown": {scene(done, looked), "", false},
 	} {
 		e := Explain(c.in)
@@ -635,7 +639,7 @@ func TestWords(t *testing.T) {
 	}
 	whole := strings.Repeat("ä", 200)
 	for text, want := range map[string]string{whole: whole, whole + "x": whole + "…", "a\n b": "a b", "a\xffb": "a?b"} {
-		if got := short(text); got != want {
+		if got := tx.Short(text); got != want {
 			t.Errorf("%q is cut to %q", text, got)
 		}
 	}
@@ -656,114 +660,114 @@ func trainTold() []telling {
 		}
 	}
 	next := func(width int, last Member, more ...func(*Scene)) *Scene {
-		first := named("one", member(7, FateIncluded))
+		first := named("one", member(7, tx.FateIncluded))
 		all := append([]func(*Scene){behind(0, first.Txn), with(ahead(first, named("two", last)))}, more...)
-		s := scene(txn(PhaseWaiting), all...)
+		s := scene(txn(tx.PhaseWaiting), all...)
 		s.Width = width
 		return s
 	}
-	after := ahead(named("one", member(5, FateIncluded)), named("two", member(6, FatePooled)))
-	failed := ahead(named("one", member(5, FateFailed)), named("two", member(6, FatePooled)))
+	after := ahead(named("one", member(5, tx.FateIncluded)), named("two", member(6, tx.FatePooled)))
+	failed := ahead(named("one", member(5, tx.FateFailed)), named("two", member(6, tx.FatePooled)))
 	const joins = "Next of its queue; it joins those in flight when a node has taken the last of them (two), " +
 		"unless another queue waits for a sender.\nBEHIND, then BIND"
-	made, ready := ahead(named("one", unmade(6))), ahead(named("one", Member{Txn: txn(PhaseDispatching, early(6))}))
+	made, ready := ahead(named("one", unmade(6))), ahead(named("one", Member{Txn: txn(tx.PhaseDispatching, early(6))}))
 	const aheadOfIt = " 2 of its queue are in flight ahead of it; "
 	return []telling{
-		{"joins", next(2, member(8, FatePooled)), joins},
+		{"joins", next(2, member(8, tx.FatePooled)), joins},
 		{"joins what is made", next(2, unmade(8)), joins},
-		{"the second that waits", next(2, member(8, FatePooled), func(s *Scene) { s.Place.Ahead = 1 }),
+		{"the second that waits", next(2, member(8, tx.FatePooled), func(s *Scene) { s.Place.Ahead = 1 }),
 			"Fourth in its queue; the first (one) waits for a block.\nQUEUE_HEAD, then BIND"},
-		{"joins what has not begun", next(2, Member{Txn: txn(PhaseDispatching)}), joins},
-		{"nothing joins what came back from its worker", next(2, Member{Txn: txn(PhaseDispatching, try(Planned, over))}),
+		{"joins what has not begun", next(2, Member{Txn: txn(tx.PhaseDispatching)}), joins},
+		{"nothing joins what came back from its worker", next(2, Member{Txn: txn(tx.PhaseDispatching, try(tx.Planned, over))}),
 			"Next of its queue; one in flight (two) will not come as it was to, and nothing joins.\nBROKEN, then BIND"},
-		{"it failed itself, and those behind it do not need it", scene(txn(PhaseFailing, try(FailedIn, over)), with(atOnce),
-			with(behindIt(member(8, FatePooled)))),
+		{"it failed itself, and those behind it do not need it", scene(txn(tx.PhaseFailing, try(tx.FailedIn, over)), with(atOnce),
+			with(behindIt(member(8, tx.FatePooled)))),
 			"Its last try failed; its worker is asked whether there is another one. It is tried again when the 1 behind it, which " +
 				"do not need it, have landed or cannot land.\n" +
 				"BROKEN, then WEIGH 10:00\nfailed, block: failed in block 0, 0 deep when last stored"},
-		{"asked again behind one", scene(txn(PhaseDispatching, deferrals(1)), with(ahead(named("one", member(6, FatePooled))))),
+		{"asked again behind one", scene(txn(tx.PhaseDispatching, deferrals(1)), with(ahead(named("one", member(6, tx.FatePooled))))),
 			"It went back to its place once; it is made again when the 1 ahead of it are in a block.\nHELD, then ASK_WORKER"},
-		{"joins what waits for its turn", next(2, Member{Txn: txn(PhaseDispatching, early(8))}), joins},
+		{"joins what waits for its turn", next(2, Member{Txn: txn(tx.PhaseDispatching, early(8))}), joins},
 		{"joins where nothing has an order", next(2, unmade(8), with(atOnce)),
 			"Next of its queue; it joins those in flight when a node has taken the last of them (two), or their worker, " +
 				"if it makes several at a time, has room for one more, unless another queue waits for a sender.\nBEHIND, then BIND"},
-		{"with its worker along with another", scene(txn(PhaseDispatching, try(Planned, unplaced)), with(atOnce), with(made)),
+		{"with its worker along with another", scene(txn(tx.PhaseDispatching, try(tx.Planned, unplaced)), with(atOnce), with(made)),
 			"The worker of B62a is proving and signing attempt 1. 1 of its queue are in flight ahead of it; " +
 				"the first in no block is one.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
-		{"proved before its turn", scene(txn(PhaseDispatching, early(6)), with(atOnce), with(ready)),
+		{"proved before its turn", scene(txn(tx.PhaseDispatching, early(6)), with(atOnce), with(ready)),
 			"It was proved while one ahead of it was: it is signed at its nonce, and sent, when a node has taken that.\n" +
 				"BEHIND, then ASK_WORKER\nprepared, nowhere: never sent: PROVED_AHEAD: because"},
-		{"proved before its turn, and the first by now", scene(txn(PhaseDispatching, early(6)), with(atOnce)),
+		{"proved before its turn, and the first by now", scene(txn(tx.PhaseDispatching, early(6)), with(atOnce)),
 			"Its sender is bound; attempt 2 is being planned.\nNOTHING, then ASK_WORKER 10:00\n" +
 				"prepared, nowhere: never sent: PROVED_AHEAD: because"},
-		{"proved, and one ahead is lost", scene(txn(PhaseDispatching, early(6)), with(atOnce), with(ready), with(
-			ahead(named("two", Member{Txn: txn(PhaseDelayed, try(Planned, over))})))),
+		{"proved, and one ahead is lost", scene(txn(tx.PhaseDispatching, early(6)), with(atOnce), with(ready), with(
+			ahead(named("two", Member{Txn: txn(tx.PhaseDelayed, try(tx.Planned, over))})))),
 			"What is ahead of it (two) will not come as it was to: it goes back to its place, with its proof when it has one.\n" +
 				"BROKEN, then BIND\nprepared, nowhere: never sent: PROVED_AHEAD: because"},
-		{"over, and others are behind it", scene(txn(PhaseWatching, try(Planned, over, failedBy("E")), ending(PhaseUnresolved)),
-			with(behindIt(again(PhaseDispatching, 5)))),
+		{"over, and others are behind it", scene(txn(tx.PhaseWatching, try(tx.Planned, over, failedBy("E")), ending(tx.PhaseUnresolved)),
+			with(behindIt(again(tx.PhaseDispatching, 5)))),
 			"Nothing of it is out, and it leaves its sender when the 1 behind it have gone back.\nBROKEN, then WATCH\n" +
 				"prepared, nowhere: never sent: E: because"},
-		{"one at a time", next(1, member(8, FatePooled)),
+		{"one at a time", next(1, member(8, tx.FatePooled)),
 			"Third in its queue; the first (one) waits for a block.\nQUEUE_HEAD, then BIND"},
-		{"as many as may be", next(2, member(8, FatePooled), with(ahead(named("three", member(9, FatePooled))))),
+		{"as many as may be", next(2, member(8, tx.FatePooled), with(ahead(named("three", member(9, tx.FatePooled))))),
 			"Next of its queue; 2 of it are pending, and no more may be at once.\nBEHIND, then BIND"},
-		{"alone", next(2, member(8, FatePooled), func(s *Scene) { s.Barrier = "it or the one before it (two) goes alone" }),
+		{"alone", next(2, member(8, tx.FatePooled), func(s *Scene) { s.Barrier = "it or the one before it (two) goes alone" }),
 			"Next of its queue; it waits for all in flight, because it or the one before it (two) goes alone.\nBARRIER, then BIND"},
-		{"nothing joins what broke", next(2, member(8, FateFailed)),
+		{"nothing joins what broke", next(2, member(8, tx.FateFailed)),
 			"Next of its queue; one in flight (two) will not come as it was to, and nothing joins.\nBROKEN, then BIND"},
-		{"paused amid", next(2, member(8, FatePooled), func(s *Scene) { s.Paused = "maintenance" }),
+		{"paused amid", next(2, member(8, tx.FatePooled), func(s *Scene) { s.Paused = "maintenance" }),
 			"Next of its queue; the queue is paused (maintenance), and nothing joins those in flight.\nHELD, then BIND"},
-		{"on a sender that is drained", next(2, member(8, FatePooled), pool(Candidate{AccountID: payer, Queue: "q", Reason: Draining})),
+		{"on a sender that is drained", next(2, member(8, tx.FatePooled), pool(Candidate{AccountID: payer, Queue: "q", Reason: tx.Draining})),
 			"Next of its queue; the sender of those in flight is out of use, and nothing joins them. B62a is DRAINING.\nHELD, then BIND"},
-		{"on a sender that is drained, for who is limited", next(2, member(8, FatePooled), limited,
-			pool(Candidate{AccountID: payer, Queue: "q", Reason: Draining})),
+		{"on a sender that is drained, for who is limited", next(2, member(8, tx.FatePooled), limited,
+			pool(Candidate{AccountID: payer, Queue: "q", Reason: tx.Draining})),
 			"Next of its queue; the sender of those in flight is out of use, and nothing joins them.\nHELD, then BIND"},
-		{"held amid", next(2, member(8, FatePooled), func(s *Scene) { s.Place.Hold = now.Add(minutes(2)) }),
+		{"held amid", next(2, member(8, tx.FatePooled), func(s *Scene) { s.Place.Hold = now.Add(minutes(2)) }),
 			"Next of its queue; the queue is tried again later, and until then nothing joins those in flight.\nHELD 10:02, then BIND"},
-		{"not yet, amid", next(2, member(8, FatePooled), func(s *Scene) { s.Txn.NotBefore = now.Add(minutes(2)) }),
+		{"not yet, amid", next(2, member(8, tx.FatePooled), func(s *Scene) { s.Txn.NotBefore = now.Add(minutes(2)) }),
 			"It was posted to start no earlier than 2026-11-20T10:02:00Z.\nNOT_BEFORE 10:02, then BIND 10:02"},
-		{"with its worker", scene(txn(PhaseDispatching, try(Planned)), with(after)),
+		{"with its worker", scene(txn(tx.PhaseDispatching, try(tx.Planned)), with(after)),
 			"The worker of B62a is proving and signing attempt 1." + aheadOfIt +
 				"the first in no block is two.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
-		{"with its worker once more", scene(txn(PhaseDispatching, try(Planned), deferrals(1)), with(after)),
+		{"with its worker once more", scene(txn(tx.PhaseDispatching, try(tx.Planned), deferrals(1)), with(after)),
 			"The worker of B62a is proving and signing attempt 1." + aheadOfIt +
 				"the first in no block is two.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
-		{"with its worker, behind one in no block", scene(txn(PhaseDispatching, try(Planned)), with(ahead(named("one", member(6, FatePooled))))),
+		{"with its worker, behind one in no block", scene(txn(tx.PhaseDispatching, try(tx.Planned)), with(ahead(named("one", member(6, tx.FatePooled))))),
 			"The worker of B62a is proving and signing attempt 1. 1 of its queue are in flight ahead of it; " +
 				"the first in no block is one.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
-		{"with its worker, while something is open, and one behind it", scene(txn(PhaseDispatching, try(Unknown), try(Planned)),
-			with(behindIt(member(8, FatePooled)))),
+		{"with its worker, while something is open, and one behind it", scene(txn(tx.PhaseDispatching, try(tx.Unknown), try(tx.Planned)),
+			with(behindIt(member(8, tx.FatePooled)))),
 			"The worker of B62a is proving and signing attempt 2.\nWORKER 10:04, then SEND\nunknown, unknown: sent, and may land\n" +
 				"prepared, nowhere: its worker has it"},
-		{"to be sent", scene(txn(PhaseSent, try(Signed)), with(after)),
+		{"to be sent", scene(txn(tx.PhaseSent, try(tx.Signed)), with(after)),
 			"Attempt 1 is signed and being sent to the Mina nodes." + aheadOfIt +
 				"the first in no block is two.\nBEHIND, then SEND 10:00\nsigned, unknown: sent, and may land"},
-		{"in a block", scene(txn(PhaseWatching, try(Sent)), shown(FateIncluded, 1), with(after)),
+		{"in a block", scene(txn(tx.PhaseWatching, try(tx.Sent)), shown(tx.FateIncluded, 1), with(after)),
 			"In block 199, 1 of 2 blocks deep." + aheadOfIt + "the first in no block is two.\n" +
 				"CONFIRMATIONS, then FINISH\nsent, block: succeeded in block 199, 1 deep"},
-		{"deep enough, and those ahead are not", scene(txn(PhaseWatching, try(Sent)), shown(FateIncluded, 2), with(after)),
+		{"deep enough, and those ahead are not", scene(txn(tx.PhaseWatching, try(tx.Sent)), shown(tx.FateIncluded, 2), with(after)),
 			"In block 199, 2 of 2 blocks deep." + aheadOfIt + "the first in no block is two.\n" +
 				"BEHIND, then FINISH\nsent, block: succeeded in block 199, 2 deep"},
-		{"what it was made on failed", scene(txn(PhaseWatching, try(Sent)), shown(FatePooled, 0), with(failed)),
+		{"what it was made on failed", scene(txn(tx.PhaseWatching, try(tx.Sent)), shown(tx.FatePooled, 0), with(failed)),
 			"In the pool of every synced node, waiting for a block. What is ahead of it (one) will not come as it was to: " +
 				"the chain settles what becomes of it.\nBROKEN 12:15, then WATCH\nsent, pool: in the pool of every synced node"},
-		{"and it is not made yet", scene(txn(PhaseDispatching), with(failed)),
+		{"and it is not made yet", scene(txn(tx.PhaseDispatching), with(failed)),
 			"What is ahead of it (one) will not come as it was to: it goes back to its place, and is made anew.\n" +
 				"BROKEN, then BIND"},
-		{"it failed itself", scene(txn(PhaseFailing, try(FailedIn, over)), with(behindIt(member(8, FatePooled)))),
+		{"it failed itself", scene(txn(tx.PhaseFailing, try(tx.FailedIn, over)), with(behindIt(member(8, tx.FatePooled)))),
 			"Its last try failed; its worker is asked whether there is another one. Made on it were the 1 behind it: " +
 				"nothing is tried before none of them can land.\n" +
 				"BROKEN, then WEIGH 10:00\nfailed, block: failed in block 0, 0 deep when last stored"},
-		{"it failed with one ahead, and keeps its place", scene(txn(PhaseDispatching, try(FailedIn, shallow), deferrals(1)),
-			with(ahead(again(PhaseDelayed, 6)))),
+		{"it failed with one ahead, and keeps its place", scene(txn(tx.PhaseDispatching, try(tx.FailedIn, shallow), deferrals(1)),
+			with(ahead(again(tx.PhaseDelayed, 6)))),
 			"It failed because one ahead of it had. It keeps its place, and is made anew when those ahead are in flight again " +
 				"and half of them in a block.\nBROKEN, then ASK_WORKER\nfailed, block: failed in block 0, 0 deep when last stored"},
-		{"asked again", scene(txn(PhaseDispatching, deferrals(1)), with(after)),
+		{"asked again", scene(txn(tx.PhaseDispatching, deferrals(1)), with(after)),
 			"It went back to its place once; it is made again when the 2 ahead of it are in a block.\nHELD, then ASK_WORKER"},
-		{"the first again, and one behind goes back", scene(txn(PhaseDispatching, deferrals(1)), with(behindIt(unmade(8)))),
+		{"the first again, and one behind goes back", scene(txn(tx.PhaseDispatching, deferrals(1)), with(behindIt(unmade(8)))),
 			"Its sender is bound; attempt 1 is being planned.\nNOTHING, then ASK_WORKER 10:00"},
-		{"the head", scene(txn(PhaseWatching, try(Sent)), shown(FatePooled, 0), with(behindIt(member(8, FatePooled)))),
+		{"the head", scene(txn(tx.PhaseWatching, try(tx.Sent)), shown(tx.FatePooled, 0), with(behindIt(member(8, tx.FatePooled)))),
 			"In the pool of every synced node, waiting for a block.\nBLOCK 12:15, then RAISE_FEE 10:09\n" +
 				"sent, pool: in the pool of every synced node"},
 	}

@@ -3,12 +3,14 @@ package lifecycle
 import (
 	"fmt"
 	"slices"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // amongOthers speaks of those of its queue that are in flight along with it, or before it.
 func (s *Scene) amongOthers(d said) said {
 	switch t := s.Txn; {
-	case t.Phase == PhaseWaiting:
+	case t.Phase == tx.PhaseWaiting:
 		return s.joining(d)
 	case t.Phase.Bound():
 		return s.member(d)
@@ -29,7 +31,7 @@ func (s *Scene) joining(d said) said {
 	}
 	switch {
 	case s.Paused != "":
-		return wait(WaitHeld, "the queue is paused (%s), and nothing joins those in flight.", short(s.Paused))
+		return wait(WaitHeld, "the queue is paused (%s), and nothing joins those in flight.", tx.Short(s.Paused))
 	case s.outOfUse(last.Txn.Sender) != "":
 		why := s.outOfUse(last.Txn.Sender)
 		if s.Limited {
@@ -76,7 +78,7 @@ func (s *Scene) member(d said) said {
 		return said{"It failed because one ahead of it had. It keeps its place, and is made anew when those ahead are in " +
 			"flight again and half of them in a block.",
 			Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
-	case t.Phase == PhaseWatching && !t.Open():
+	case t.Phase == tx.PhaseWatching && !t.Open():
 		return said{fmt.Sprintf("Nothing of it is out, and it leaves its sender when the %d behind it have gone back.",
 			behind),
 			Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d behind", behind)}, Next{Action: StepWatch}}
@@ -88,7 +90,7 @@ func (s *Scene) member(d said) said {
 		return d
 	case around.lost:
 		then := "and is made anew"
-		if last := t.Last(); last != nil && (last.State == Early || last.provedAhead()) {
+		if last := t.Last(); last != nil && (last.State == tx.Early || last.ProvedAhead()) {
 			then = "with its proof when it has one"
 		}
 		return said{fmt.Sprintf("What is ahead of it (%s) will not come as it was to: "+
@@ -111,7 +113,7 @@ func (s *Scene) member(d said) said {
 // hasFailed reports whether its last try has come to nothing, and there may be another.
 func (s *Scene) hasFailed() bool {
 	t := s.Txn
-	return t.Phase == PhaseFailing || t.Phase == PhaseDelayed || t.Phase == PhaseDispatching && !t.Open()
+	return t.Phase == tx.PhaseFailing || t.Phase == tx.PhaseDelayed || t.Phase == tx.PhaseDispatching && !t.Open()
 }
 
 // follower says what is ahead of what goes on in its order.
@@ -122,7 +124,7 @@ func (s *Scene) follower(d said) said {
 		again := "It went back to its place once; it is made again when the %d ahead of it are in a block."
 		return said{fmt.Sprintf(again, ahead),
 			Wait{Code: WaitHeld, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
-	case t.Last().provedAhead():
+	case t.Last().ProvedAhead():
 		return said{"It was proved while one ahead of it was: it is signed at its nonce, and sent, " +
 			"when a node has taken that.",
 			Wait{Code: WaitBehind, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
@@ -130,7 +132,7 @@ func (s *Scene) follower(d said) said {
 		d.summary += fmt.Sprintf(" %d of its queue are in flight ahead of it; the first in no block is %s.",
 			ahead, first.Txn.UID)
 		g := &s.Sighting
-		if d.wait.Code == WaitSending || g.Fate == FateIncluded && g.Depth >= s.Policy.Confirmations {
+		if d.wait.Code == WaitSending || g.Fate == tx.FateIncluded && g.Depth >= s.Policy.Confirmations {
 			d.wait.Code = WaitBehind
 		}
 	}
@@ -139,8 +141,9 @@ func (s *Scene) follower(d said) said {
 
 // lost reports whether an attempt of m has come to nothing, so that there is to be another.
 func lost(m Member) bool {
-	return !m.inOrder() && m.Txn.Phase != PhaseDispatching || m.Txn.Phase == PhaseDispatching && m.Txn.Last() != nil &&
-		!m.Txn.Last().Pending() && !m.Txn.Last().provedAhead()
+	return !m.inOrder() && m.Txn.Phase != tx.PhaseDispatching || m.Txn.Phase == tx.PhaseDispatching &&
+		m.Txn.Last() != nil &&
+		!m.Txn.Last().Pending() && !m.Txn.Last().ProvedAhead()
 }
 
 // brokenAhead is the first ahead that is not, or will not be, what was built on.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 func (s *Scene) waiting() said {
@@ -17,12 +19,12 @@ func (s *Scene) waiting() said {
 	}
 	first := "waits for its next try"
 	switch s.First.Phase {
-	case PhaseWaiting:
+	case tx.PhaseWaiting:
 		first = "is not bound yet: " + lower(s.head("").summary)
-	case PhaseDispatching:
-		first = "is with " + s.First.maker() + "."
-	case PhaseSent, PhaseWatching:
-		first = "waits for " + s.First.verdict() + "."
+	case tx.PhaseDispatching:
+		first = "is with " + makerOf(s.First) + "."
+	case tx.PhaseSent, tx.PhaseWatching:
+		first = "waits for " + verdictOf(s.First) + "."
 	default:
 		first += "."
 	}
@@ -54,8 +56,8 @@ func (s *Scene) unbound() said {
 	fresh := !s.Tip.At.IsZero() && s.Now.Sub(s.Tip.At) <= 2*s.Policy.InclusionInterval
 	switch {
 	case s.Paused != "":
-		d := said{"The queue is paused: " + short(s.Paused) + ".",
-			Wait{Code: WaitPaused, Until: s.PausedUntil, Detail: short(s.Paused)}, Next{Action: StepBind, At: s.PausedUntil}}
+		d := said{"The queue is paused: " + tx.Short(s.Paused) + ".",
+			Wait{Code: WaitPaused, Until: s.PausedUntil, Detail: tx.Short(s.Paused)}, Next{Action: StepBind, At: s.PausedUntil}}
 		if s.PausedUntil.IsZero() {
 			d.summary += " 'sequencer queue resume " + s.Txn.Queue + "' ends that."
 			d.next = Next{Action: StepResume}
@@ -97,7 +99,7 @@ func (s *Scene) leftAlone() said {
 		return said{"The queue is tried again later, because one of it could not be dispatched; resume the queue to try " +
 			"at once.",
 			Wait{Code: WaitHeld, Until: s.Place.Hold, Detail: "the end of the hold"}, next}
-	case e != nil && e.Code == CodeFeeLimit:
+	case e != nil && e.Code == tx.CodeFeeLimit:
 		return said{"It would cost too much today" + because(e) + "; the queue waits for the next day.",
 			Wait{Code: WaitBudget, Until: s.Place.Hold, Detail: "a budget of fees"}, next}
 	}
@@ -126,7 +128,7 @@ func (s *Scene) whoWasAway() (string, WaitCode) {
 func (s *Scene) besides() string {
 	out := 0
 	for i := range s.Pool {
-		if s.Pool[i].Reason != "" && s.Pool[i].Reason != Idled {
+		if s.Pool[i].Reason != "" && s.Pool[i].Reason != tx.Idled {
 			out++
 		}
 	}
@@ -150,7 +152,7 @@ func (s *Scene) senderless() said {
 		switch p := &s.Pool[i]; {
 		case p.Reason == "" && p.Queue == "":
 			return s.unclaimed()
-		case p.Reason == Idled:
+		case p.Reason == tx.Idled:
 			idled = append(idled, p)
 		case p.Queue != "":
 			busy = append(busy, p)

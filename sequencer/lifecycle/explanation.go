@@ -1,12 +1,16 @@
 package lifecycle
 
-import "time"
+import (
+	"time"
+
+	"mina-sequencer/sequencer/tx"
+)
 
 // An Explanation says where a transaction stands and what happens next: in
 // words for a person, in codes for a program. The codes never change their
 // meaning; docs/reference.md lists them.
 type Explanation struct {
-	State    State
+	State    tx.State
 	Since    time.Time // when its phase began
 	Summary  string
 	Wait     Wait
@@ -60,7 +64,7 @@ type Next struct {
 
 // Seen is an attempt with what the chain says of it now.
 type Seen struct {
-	Attempt
+	tx.Attempt
 	Open bool // it may still land
 	// Place is where it was last seen: block, pool, nowhere, or unknown.
 	Place  string

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // now and clock are the two times of all views here: different, so that one is not
@@ -29,11 +31,11 @@ func testPolicy() *Policy {
 }
 
 // A part is something of a record.
-type part func(*Transaction)
+type part func(*tx.Transaction)
 
 // txn is a record in a phase, made of its parts.
-func txn(p Phase, parts ...part) *Transaction {
-	t := &Transaction{
+func txn(p tx.Phase, parts ...part) *tx.Transaction {
+	t := &tx.Transaction{
 		UID: "u", Queue: "q", Type: "MINT", Phase: p, Revision: 9, Claim: "me:1", Sender: payer,
 		ReceivedAt: now.Add(-time.Hour), ChangedAt: now.Add(-time.Minute),
 	}
@@ -44,14 +46,14 @@ func txn(p Phase, parts ...part) *Transaction {
 }
 
 // try is a further attempt at the common nonce, at the first fee.
-func try(o AttemptState, changes ...func(*Attempt)) part {
-	return func(t *Transaction) {
+func try(o tx.AttemptState, changes ...func(*tx.Attempt)) part {
+	return func(t *tx.Transaction) {
 		n := len(t.Attempts) + 1
-		a := Attempt{
+		a := tx.Attempt{
 			Number: n, Sender: payer, Nonce: nonce, Fee: 100, ValidUntil: 344, State: o, Slot: 298,
 			StartedAt: now.Add(-6 * time.Minute),
 		}
-		if !o.Unmade() && o != Called {
+		if !o.Unmade() && o != tx.Called {
 			a.Hash = fmt.Sprint("5J", n)
 		}
 		for _, c := range changes {
@@ -62,93 +64,95 @@ func try(o AttemptState, changes ...func(*Attempt)) part {
 }
 
 // over: its fate is told. What was planned is dropped then, and what was out followed no longer.
-func over(a *Attempt) {
+func over(a *tx.Attempt) {
 	at := now.Add(-time.Minute)
 	switch {
-	case a.Pending(), a.State == Called:
-		a.become(Dropped, at)
+	case a.Pending(), a.State == tx.Called:
+		a.Become(tx.Dropped, at)
 	case a.Open():
-		a.become(Abandoned, at)
+		a.Become(tx.Abandoned, at)
 	}
 	a.EndedAt = at
 }
 
 // legacy: its worker sends by itself, and was called.
-func legacy(a *Attempt) {
-	if a.Legacy, a.ValidUntil = true, 0; a.State == Planned {
-		a.State = Called
+func legacy(a *tx.Attempt) {
+	if a.Legacy, a.ValidUntil = true, 0; a.State == tx.Planned {
+		a.State = tx.Called
 	}
 }
 
 // failedBy: that was said of it.
-func failedBy(code string) func(*Attempt) {
-	return func(a *Attempt) {
-		a.blame(causeOf(oops(code)), oops(code))
+func failedBy(code string) func(*tx.Attempt) {
+	return func(a *tx.Attempt) {
+		a.Blame(tx.CauseOf(oops(code)), oops(code))
 		switch {
-		case code == CodeNonceIgnored:
-			a.Cause = CauseNonce
+		case code == tx.CodeNonceIgnored:
+			a.Cause = tx.CauseNonce
 		case a.Pending():
-			a.Cause = CauseLost
-		case a.State != Dropped:
-		case code == CodeProvedAhead:
-			a.State, a.Cause = Proved, CauseEarly
-		case code == CodeRepriced:
-			a.State, a.Cause = Proved, CauseRepriced
-		case code == CodeHeld:
-			a.Cause = CauseHeld
-		case code == CodeExpired:
-			a.Cause = CauseOutdated
+			a.Cause = tx.CauseLost
+		case a.State != tx.Dropped:
+		case code == tx.CodeProvedAhead:
+			a.State, a.Cause = tx.Proved, tx.CauseEarly
+		case code == tx.CodeRepriced:
+			a.State, a.Cause = tx.Proved, tx.CauseRepriced
+		case code == tx.CodeHeld:
+			a.Cause = tx.CauseHeld
+		case code == tx.CodeExpired:
+			a.Cause = tx.CauseOutdated
 		default:
-			a.Cause = CauseError
+			a.Cause = tx.CauseError
 		}
 	}
 }
 
-func block(a *Attempt) { over(a); a.Height, a.StateHash, a.Confirmations = 190, "3N190", 2 }
+func block(a *tx.Attempt) { over(a); a.Height, a.StateHash, a.Confirmations = 190, "3N190", 2 }
 
 // stalled: it was sent while the network took nothing.
-func stalled(a *Attempt) { failedBy("After_slot_tx_end")(a) }
+func stalled(a *tx.Attempt) { failedBy("After_slot_tx_end")(a) }
 
 // turnedAway: something in front of the nodes did not let it pass.
-func turnedAway(a *Attempt) { failedBy(CodeGateway)(a) }
+func turnedAway(a *tx.Attempt) { failedBy(tx.CodeGateway)(a) }
 
 // othersPass: this process has sent it an hour ago, and another one since.
 func othersPass(v *View) {
 	v.Local.FirstSent, v.Passed = clock.Add(-time.Hour), clock.Add(-time.Minute)
 }
 
-func at(n uint32) func(*Attempt)   { return func(a *Attempt) { a.Nonce = n } }
-func by(who string) func(*Attempt) { return func(a *Attempt) { a.Sender = who } }
-func fee(n uint64) func(*Attempt)  { return func(a *Attempt) { a.Fee = n } }
-func retried(n int) part           { return func(t *Transaction) { t.Retries = n } }
+func at(n uint32) func(*tx.Attempt)   { return func(a *tx.Attempt) { a.Nonce = n } }
+func by(who string) func(*tx.Attempt) { return func(a *tx.Attempt) { a.Sender = who } }
+func fee(n uint64) func(*tx.Attempt)  { return func(a *tx.Attempt) { a.Fee = n } }
+func retried(n int) part              { return func(t *tx.Transaction) { t.Retries = n } }
 
-func begunAgo(d time.Duration) func(*Attempt) { return func(a *Attempt) { a.StartedAt = now.Add(-d) } }
+func begunAgo(d time.Duration) func(*tx.Attempt) {
+	return func(a *tx.Attempt) { a.StartedAt = now.Add(-d) }
+}
 
 // losses: so many since the last answer, of which the last was of the attempt that is planned.
 func losses(n int) part {
-	return func(t *Transaction) {
+	return func(t *tx.Transaction) {
 		if t.Losses = n; n > 0 && t.Last() != nil && t.Last().Pending() {
-			failedBy(CodeLost)(t.Last())
+			failedBy(tx.CodeLost)(t.Last())
 		}
 	}
 }
-func deferrals(n int) part      { return func(t *Transaction) { t.Deferred = n } }
-func ending(p Phase) part       { return func(t *Transaction) { t.Ending = p } }
-func landedBy(n int) part       { return func(t *Transaction) { t.Landed = n } }
-func due(in time.Duration) part { return func(t *Transaction) { t.DueAt = now.Add(in) } }
+func deferrals(n int) part      { return func(t *tx.Transaction) { t.Deferred = n } }
+func ending(p tx.Phase) part    { return func(t *tx.Transaction) { t.Ending = p } }
+func landedBy(n int) part       { return func(t *tx.Transaction) { t.Landed = n } }
+func due(in time.Duration) part { return func(t *tx.Transaction) { t.DueAt = now.Add(in) } }
 func wrong(code string) part {
-	return func(t *Transaction) { t.Error = &Error{Code: code, Message: "because"} }
+	return func(t *tx.Transaction) { t.Error = &tx.Error{Code: code, Message: "because"} }
 }
-func cancelling(t *Transaction)        { t.CancelRequested = true }
-func orphan(t *Transaction)            { t.Reopened = true }
-func final(t *Transaction)             { t.FinalAt = now.Add(-time.Minute) }
-func oops(code string) *Error          { return &Error{Code: code, Message: "because"} }
-func calling(k Kind, n int) Effect     { return Effect{Kind: k, Number: n} }
-func good() *Sender                    { return &Sender{Account: payer, Next: new(uint32(nonce)), Greeted: true} }
-func until(slot uint32) func(*Attempt) { return func(a *Attempt) { a.ValidUntil = slot } }
-func freshly(k Kind, n int) Effect     { return Effect{Kind: k, Number: n, Fresh: true} }
-func minutes(n int) time.Duration      { return time.Duration(n) * time.Minute }
-func answer(k Kind, n int) Answer      { return Answer{Call: calling(k, n), Sender: payer, Nonce: nonce} }
+func cancelling(t *tx.Transaction)        { t.CancelRequested = true }
+func orphan(t *tx.Transaction)            { t.Reopened = true }
+func final(t *tx.Transaction)             { t.FinalAt = now.Add(-time.Minute) }
+func oops(code string) *tx.Error          { return &tx.Error{Code: code, Message: "because"} }
+func calling(k Kind, n int) Effect        { return Effect{Kind: k, Number: n} }
+func good() *Sender                       { return &Sender{Account: payer, Next: new(uint32(nonce)), Greeted: true} }
+func until(slot uint32) func(*tx.Attempt) { return func(a *tx.Attempt) { a.ValidUntil = slot } }
+func freshly(k Kind, n int) Effect        { return Effect{Kind: k, Number: n, Fresh: true} }
+func minutes(n int) time.Duration         { return time.Duration(n) * time.Minute }
+func answer(k Kind, n int) Answer         { return Answer{Call: calling(k, n), Sender: payer, Nonce: nonce} }
 func fault(a Answer, f Fault, code string) Answer {
 	a.Fault, a.Error = f, oops(code)
 	return a
@@ -160,21 +164,21 @@ func ill(before int, others bool) Answer {
 	a.Ill, a.Others = before, others
 	return a
 }
-func doubts(who string) part { return func(t *Transaction) { t.Doubted = who } }
+func doubts(who string) part { return func(t *tx.Transaction) { t.Doubted = who } }
 
 // A scene of a test is changed by these.
 type change func(*View)
 
 // view is what the process knows that drives t, with nothing asked yet: it has sent what
 // is open a minute ago, and the nodes, which are in order, have been looked at since.
-func view(t *Transaction, changes ...change) *View {
+func view(t *tx.Transaction, changes ...change) *View {
 	v := &View{
 		Txn: t, Policy: testPolicy(), Now: now, Clock: clock, Jitter: 0.5, Known: true,
 		Tip: Tip{
 			At: clock.Add(-time.Second), Quorum: true, Fresh: true, Height: 200, TipSlot: 300, Slot: 301,
 			SlotTime: 3 * time.Minute, Synced: 2,
 		},
-		Sighting: Sighting{Fate: FateUnknown},
+		Sighting: tx.Sighting{Fate: tx.FateUnknown},
 		Local:    Local{SentAt: clock.Add(-time.Minute), ReadAt: clock},
 	}
 	if a := t.Last(); a != nil {
@@ -187,12 +191,12 @@ func view(t *Transaction, changes ...change) *View {
 }
 
 // sees is what all nodes say, of the hash of the latest attempt.
-func sees(f Fate, depth int, more ...func(*Sighting)) change {
+func sees(f tx.Fate, depth int, more ...func(*tx.Sighting)) change {
 	return func(v *View) {
-		v.Sighting = Sighting{
+		v.Sighting = tx.Sighting{
 			Fate: f, Agreed: true, Depth: depth, Nonce: nonce, Height: 199, StateHash: "3N199", TipSlot: 300,
 		}
-		if a := v.Txn.Last(); a != nil && f != FateDisplaced && f != FateExpired && f != FateAbsent {
+		if a := v.Txn.Last(); a != nil && f != tx.FateDisplaced && f != tx.FateExpired && f != tx.FateAbsent {
 			v.Sighting.Hash = a.KnownHash()
 		}
 		for _, m := range more {
@@ -252,7 +256,7 @@ func told(v *View, s Step) string {
 
 // shape is an attempt in short: number, outcome, whether it is planned, open or over,
 // nonce and fee.
-func shape(a *Attempt) string {
+func shape(a *tx.Attempt) string {
 	by := ""
 	if a.Legacy {
 		by = "legacy "
@@ -260,7 +264,7 @@ func shape(a *Attempt) string {
 	return fmt.Sprintf("%d %s%s %d@%d", a.Number, by, a.State, a.Nonce, a.Fee)
 }
 
-func flags(t *Transaction, say func(string, ...any)) {
+func flags(t *tx.Transaction, say func(string, ...any)) {
 	for _, f := range []struct {
 		name string
 		n    int

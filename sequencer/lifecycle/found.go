@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // Of what nodes show of our senders, some is of transactions of ours: of that Redis may know
@@ -23,9 +25,9 @@ type Command struct {
 // nothing joins behind it.
 func KnownBy(u Use, now time.Time) Known {
 	c := &u.Command
-	return Known{Attempts: []Attempt{{
+	return Known{Attempts: []tx.Attempt{{
 		Sender: c.Payer, Nonce: c.Nonce, Fee: c.Fee, ValidUntil: c.ValidUntil, NodeHash: c.Hash, Slot: c.Slot,
-		State: Signed, StartedAt: now, Alone: true,
+		State: tx.Signed, StartedAt: now, Alone: true,
 	}}, Failed: u.Failed, Later: u.Later}
 }
 
@@ -41,7 +43,7 @@ type Use struct {
 
 // comes reports whether what was found is in a block, or may get into one: pools keep for a while
 // what has run out.
-func (a *Attempt) comes() bool { return a.ValidUntil == 0 || a.Slot <= a.ValidUntil }
+func comes(a *tx.Attempt) bool { return a.ValidUntil == 0 || a.Slot <= a.ValidUntil }
 
 // InOrder sorts what was found as it was made, for of commands of one transaction at several
 // nonces the last counts: by blocks, and what waits in a pool last.
@@ -60,7 +62,7 @@ func InOrder(all []Use) {
 // Stranger looks for the first nonce of a sender, from next up to the ledger's, that none
 // of ours has used; hash is that of a command there, "" if none is shown. running is what
 // is bound to it.
-func Stranger(account string, next, ledger uint32, running []*Transaction,
+func Stranger(account string, next, ledger uint32, running []*tx.Transaction,
 	used []Use) (nonce uint32, hash string, found bool) {
 	ours := map[uint32]bool{}
 	for _, t := range running {
@@ -88,16 +90,16 @@ func Stranger(account string, next, ledger uint32, running []*Transaction,
 
 // Named reports whether what was found may be put back: of a transaction that runs on its sender, and
 // of which a legacy worker may have sent something with that, whatever is shown is taken for that.
-func (u *Use) Named(running []*Transaction) bool {
-	its := slices.IndexFunc(running, func(t *Transaction) bool { return t.UID == u.UID })
+func (u *Use) Named(running []*tx.Transaction) bool {
+	its := slices.IndexFunc(running, func(t *tx.Transaction) bool { return t.UID == u.UID })
 	return u.UID != "" && (its < 0 || !Legacy(running[its:its+1], u.Payer))
 }
 
 // Legacy reports whether a legacy worker of what runs may have sent something with an
 // account: whatever the nodes show of that one is taken for it.
-func Legacy(running []*Transaction, account string) bool {
-	return slices.ContainsFunc(running, func(t *Transaction) bool {
-		return slices.ContainsFunc(t.Attempts, func(a Attempt) bool {
+func Legacy(running []*tx.Transaction, account string) bool {
+	return slices.ContainsFunc(running, func(t *tx.Transaction) bool {
+		return slices.ContainsFunc(t.Attempts, func(a tx.Attempt) bool {
 			return a.Sender == account && a.Legacy && a.Open()
 		})
 	})

@@ -3,18 +3,20 @@ package lifecycle
 import (
 	"fmt"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // landed is the attempt that succeeded in a block, Confirmations deep; nil if there is none, or if
 // that is recorded already.
-func (v *View) landed() *Attempt {
+func (v *View) landed() *tx.Attempt {
 	t, g := v.Txn, &v.Sighting
-	if g.Fate != FateIncluded || !g.Agreed || g.Depth < v.Policy.Confirmations {
+	if g.Fate != tx.FateIncluded || !g.Agreed || g.Depth < v.Policy.Confirmations {
 		return nil
 	}
 	switch {
-	case t.Phase == PhaseWaiting, t.Phase == PhaseDone && !t.Reopened, v.strayed(),
-		t.Phase != PhaseDone && !t.Open() && t.shallow() == nil:
+	case t.Phase == tx.PhaseWaiting, t.Phase == tx.PhaseDone && !t.Reopened, v.strayed(),
+		t.Phase != tx.PhaseDone && !t.Open() && t.Shallow() == nil:
 		return nil
 	case v.dispatchUnderWay():
 		return nil // its worker's answer is waited for: it is part of the result
@@ -23,34 +25,34 @@ func (v *View) landed() *Attempt {
 }
 
 // land makes the transaction DONE by the attempt in, and closes all others.
-func (v *View) land(in *Attempt) Step {
+func (v *View) land(in *tx.Attempt) Step {
 	t, g := v.Txn, &v.Sighting
-	u := v.with(func(t *Transaction) {
+	u := v.with(func(t *tx.Transaction) {
 		for i := range t.Attempts {
 			switch a := &t.Attempts[i]; {
 			case a.Number == in.Number:
 				v.includedIn(a)
-			case a.Open(), a.State == Included: // and was orphaned
-				a.become(Replaced, v.Now)
+			case a.Open(), a.State == tx.Included: // and was orphaned
+				a.Become(tx.Replaced, v.Now)
 			case a.Pending():
-				a.become(Dropped, v.Now)
+				a.Become(tx.Dropped, v.Now)
 			}
 			if a := &t.Attempts[i]; a.Sender == in.Sender && a.Nonce == in.Nonce {
-				a.State = a.State.deep()
+				a.State = a.State.Deep()
 			}
 		}
 		t.Landed, t.Reopened, t.Done = in.Number, false, doneIn(g)
 	})
 	s := Step{}
 	switch {
-	case t.Phase == PhaseDone && in.StateHash != "":
-		s = u.to(PhaseDone, ReasonLanded)
-		s.Aside.Code = CodeRelanded
-	case t.Phase == PhaseFailed, t.Phase == PhaseUnresolved:
-		s = u.end(PhaseDone, ReasonLanded)
-		s.Aside.Code = CodeLate
+	case t.Phase == tx.PhaseDone && in.StateHash != "":
+		s = u.to(tx.PhaseDone, ReasonLanded)
+		s.Aside.Code = tx.CodeRelanded
+	case t.Phase == tx.PhaseFailed, t.Phase == tx.PhaseUnresolved:
+		s = u.end(tx.PhaseDone, ReasonLanded)
+		s.Aside.Code = tx.CodeLate
 	default:
-		s = u.end(PhaseDone, ReasonLanded)
+		s = u.end(tx.PhaseDone, ReasonLanded)
 	}
 	switch {
 	case awaited(t), t.Phase.Bound() && g.Archived: // that was long ago: the sender's nonce is asked anew
@@ -64,31 +66,31 @@ func (v *View) land(in *Attempt) Step {
 }
 
 // includedIn notes the block that a succeeded in.
-func (v *View) includedIn(a *Attempt) {
+func (v *View) includedIn(a *tx.Attempt) {
 	g := &v.Sighting
-	a.become(Included, v.Now)
-	a.blame(NoCause, nil)
+	a.Become(tx.Included, v.Now)
+	a.Blame(tx.NoCause, nil)
 	a.Height, a.StateHash, a.Confirmations = g.Height, g.StateHash, g.Depth
 	if a.Legacy && g.Nonce != a.Nonce {
-		a.blame(CauseNonce, ignored(a, g))
+		a.Blame(tx.CauseNonce, ignored(a, g))
 	}
 	if a.NodeHash == "" || !a.Is(g.Hash) {
 		a.NodeHash = g.Hash
 	}
 }
 
-func doneIn(g *Sighting) []byte {
+func doneIn(g *tx.Sighting) []byte {
 	return fmt.Appendf(nil, `{"blockHeight":%d,"stateHash":%q}`, g.Height, g.StateHash)
 }
 
 // settle acts on what has become of all open attempts: it stands deep enough, and none has landed.
 func (v *View) settle() Step {
 	t, g := v.Txn, &v.Sighting
-	if v.Train.Unseen || len(v.Train.Ahead) > 0 && !v.Train.walk().unready && g.Fate != FateExpired {
+	if v.Train.Unseen || len(v.Train.Ahead) > 0 && !v.Train.walk().unready && g.Fate != tx.FateExpired {
 		return v.wait(ReasonBehind) // the predecessors' nonces come first
 	}
 	nonce := t.FirstOpen().Nonce
-	if g.Fate == FateFailed {
+	if g.Fate == tx.FateFailed {
 		nonce = g.Nonce // a legacy worker's may be another than planned
 	}
 	s := v.afterClosed(v.allClosed())
@@ -102,15 +104,15 @@ func (v *View) settle() Step {
 // allClosed is v with all that was open closed by what the chain shows.
 func (v *View) allClosed() *View {
 	cause, settled, failed := fateError(&v.Sighting), v.settled(), attemptOf(v.Txn, &v.Sighting).Number
-	return v.with(func(t *Transaction) {
-		t.close(v.Now, func(a *Attempt) {
+	return v.with(func(t *tx.Transaction) {
+		closeAll(t, v.Now, func(a *tx.Attempt) {
 			v.closeAttempt(a, a.Number == failed, cause)
 			if !settled {
-				a.State = a.State.shallow()
+				a.State = a.State.Shallow()
 			}
 		})
 		t.Error = cause
-		told := t.Ending == PhaseDone && t.stood() == nil || t.Ending == PhaseUnresolved
+		told := t.Ending == tx.PhaseDone && hasStood(t) == nil || t.Ending == tx.PhaseUnresolved
 		if told && v.hasPredecessor() && !v.Train.Commuting {
 			t.Ending, t.Done = "", nil // its worker's verdict was on a state that never came
 		}
@@ -129,14 +131,14 @@ func (v *View) afterClosed(u *View) (s Step) {
 		s = u.back(ReasonSettled)
 	case v.rejected():
 		// What the archive alone shows is not safe to retry: a person has to.
-		s = u.end(PhaseUnresolved, ReasonSettled)
-	case g.Fate == FateExpired && u.keptByGateway():
-		s = u.end(PhaseFailed, ReasonSettled)
-		e := *u.Txn.lastOut().Error
+		s = u.end(tx.PhaseUnresolved, ReasonSettled)
+	case g.Fate == tx.FateExpired && u.keptByGateway():
+		s = u.end(tx.PhaseFailed, ReasonSettled)
+		e := *lastOut(u.Txn).Error
 		e.Message = "no node was seen to take it, while they took others: " + e.Message
 		s.Txn.Error = &e
-	case g.Fate == FateExpired && u.stalled():
-		s = u.to(PhaseDelayed, ReasonSettled)
+	case g.Fate == tx.FateExpired && u.stalled():
+		s = u.to(tx.PhaseDelayed, ReasonSettled)
 		s.Txn.DueAt = v.Now.Add(v.Policy.Pause(v.Txn.Deferred))
 		s.Txn.Deferred++ // it is signed again, and that is no try
 		return s
@@ -151,17 +153,18 @@ func (v *View) afterClosed(u *View) (s Step) {
 // to be safe.
 func (v *View) rejected() bool {
 	t, g := v.Txn, &v.Sighting
-	return g.Fate == FateFailed && (g.Failure.Permanent || g.Archived) && t.Ending != PhaseDone && t.Ending != PhaseWaiting
+	return g.Fate == tx.FateFailed && (g.Failure.Permanent || g.Archived) && t.Ending != tx.PhaseDone &&
+		t.Ending != tx.PhaseWaiting
 }
 
-// close calls end on each open attempt of t, and drops each planned one.
-func (t *Transaction) close(now time.Time, end func(a *Attempt)) {
+// closeAll calls end on each open attempt of t, and drops each planned one.
+func closeAll(t *tx.Transaction, now time.Time, end func(a *tx.Attempt)) {
 	for i := range t.Attempts {
 		switch a := &t.Attempts[i]; {
 		case a.Open():
 			end(a)
 		case a.Pending():
-			a.become(Dropped, now)
+			a.Become(tx.Dropped, now)
 		}
 	}
 }
@@ -169,30 +172,30 @@ func (t *Transaction) close(now time.Time, end func(a *Attempt)) {
 // keptByGateway reports whether something in front of the nodes kept from them what has expired, and
 // let others pass meanwhile: then the transaction is the cause, and no second attempt would pass.
 func (v *View) keptByGateway() bool {
-	a := v.Txn.lastOut()
-	return v.stalled() && a.Cause == CauseGateway && v.Local.FirstSent.Before(v.Passed) && !v.Local.FirstSent.IsZero()
+	a := lastOut(v.Txn)
+	return v.stalled() && a.Cause == tx.CauseGateway && v.Local.FirstSent.Before(v.Passed) && !v.Local.FirstSent.IsZero()
 }
 
 // stalled reports whether it expired because no node took it, through no fault of its own, and it is
 // to be signed again.
 func (v *View) stalled() bool {
 	t := v.Txn
-	return t.lastOut().stalled() && t.Ending == "" && !v.stops() && !v.expired() && v.Train.alone()
+	return lastOut(t).Stalled() && t.Ending == "" && !v.stops() && !v.expired() && v.Train.alone()
 }
 
 // closeAttempt ends an attempt by what the chain shows; failed: it is the one in the block.
-func (v *View) closeAttempt(a *Attempt, failed bool, cause *Error) {
+func (v *View) closeAttempt(a *tx.Attempt, failed bool, cause *tx.Error) {
 	g := &v.Sighting
-	a.become(settledAs(g, failed), v.Now)
-	if a.State != FailedIn {
+	a.Become(settledAs(g, failed), v.Now)
+	if a.State != tx.FailedIn {
 		return
 	}
 	a.Height, a.StateHash, a.Confirmations = g.Height, g.StateHash, g.Depth
 	if a.NodeHash == "" {
 		a.NodeHash = g.Hash
 	}
-	if a.Cause != CauseNonce {
-		a.blame(NoCause, cause)
+	if a.Cause != tx.CauseNonce {
+		a.Blame(tx.NoCause, cause)
 	}
 }
 
@@ -202,69 +205,69 @@ func (v *View) moveNonce(s *Step, nonce uint32) {
 	waited := awaited(t)
 	switch {
 	case !t.Phase.Bound() && !waited:
-	case g.Archived, waited && g.Fate == FateFailed: // that was long ago
+	case g.Archived, waited && g.Fate == tx.FateFailed: // that was long ago
 		s.Aside.ForgetNonce = true
-	case g.Fate == FateDisplaced:
+	case g.Fate == tx.FateDisplaced:
 		// Somebody else signs for the account: no nonce of it can be trusted. Where Redis had forgotten
 		// this one, its nonce may have gone to another of ours, which Above lets pass; not in a train,
 		// whose successors have used higher nonces.
-		s.Aside.Rest = &Rest{For: Never, Why: StoppedNonce, Detail: "of " + t.UID + ": " + fateError(g).Message}
+		s.Aside.Rest = &Rest{For: Never, Why: tx.StoppedNonce, Detail: "of " + t.UID + ": " + fateError(g).Message}
 		if v.Train.alone() {
 			s.Aside.Rest.Above = &nonce
 		}
 		s.Aside.Least = map[string]uint32{t.Sender: following(nonce)}
-	case g.Fate == FateFailed:
+	case g.Fate == tx.FateFailed:
 		s.Aside.Least = map[string]uint32{t.Sender: following(nonce)}
 	default:
 		s.Aside.Least = map[string]uint32{t.Sender: nonce}
 	}
 }
 
-func fateError(g *Sighting) *Error {
+func fateError(g *tx.Sighting) *tx.Error {
 	switch g.Fate {
-	case FateFailed:
-		e := &Error{Code: g.Failure.Code, Message: fmt.Sprintf("failed in block %d: %s", g.Height, g.Failure.Reasons)}
+	case tx.FateFailed:
+		e := &tx.Error{Code: g.Failure.Code, Message: fmt.Sprintf("failed in block %d: %s", g.Height, g.Failure.Reasons)}
 		if g.Archived {
 			e.Message += ", as only the archive says: verify that, then retry it"
 		}
 		return e
-	case FateDisplaced:
+	case tx.FateDisplaced:
 		by := "a command that is not ours, in no block that the nodes still hold"
 		if g.Hash != "" {
 			by = g.Hash + ", which is not ours"
 		}
-		return &Error{Code: CodeNonceTaken, Message: "its nonce was spent by " + by}
+		return &tx.Error{Code: tx.CodeNonceTaken, Message: "its nonce was spent by " + by}
 	}
-	return &Error{Code: CodeExpired, Message: fmt.Sprintf("not included up to slot %d, past its last", g.TipSlot)}
+	return &tx.Error{Code: tx.CodeExpired, Message: fmt.Sprintf("not included up to slot %d, past its last", g.TipSlot)}
 }
 
 // settledAs is the state of an attempt that cannot land any more; failed says
 // that it is the one in the block.
-func settledAs(g *Sighting, failed bool) AttemptState {
+func settledAs(g *tx.Sighting, failed bool) tx.AttemptState {
 	switch {
-	case g.Fate == FateFailed && failed:
-		return FailedIn
-	case g.Fate == FateExpired:
-		return Expired
+	case g.Fate == tx.FateFailed && failed:
+		return tx.FailedIn
+	case g.Fate == tx.FateExpired:
+		return tx.Expired
 	}
-	return Replaced
+	return tx.Replaced
 }
 
 // requeue: another command took its nonce for good. It returns to its position in the queue.
 func (v *View) requeue() Step {
 	g := &v.Sighting
 	failed := attemptOf(v.Txn, g).Number
-	u := v.with(func(t *Transaction) {
+	u := v.with(func(t *tx.Transaction) {
 		for i := range t.Attempts {
 			if a := &t.Attempts[i]; !a.Over() || a.Number == t.Landed {
-				a.become(settledAs(g, a.Number == failed), v.Now)
+				a.Become(settledAs(g, a.Number == failed), v.Now)
 			}
 		}
 		clearEnd(t)
 		t.Callback, t.CallbackTries = "", 0 // that end was wrong: the next one is told anew
 	})
 	s := u.back(ReasonSettled)
-	s.Aside.Code, s.Aside.DropBytes = CodeReopened, true
+	s.Aside.Code, s.Aside.DropBytes = tx.CodeReopened, true
 	return s
 }
 
@@ -272,7 +275,7 @@ func (v *View) requeue() Step {
 func (v *View) revokeDone() Step {
 	g := &v.Sighting
 	failed, cause := attemptOf(v.Txn, g).Number, fateError(g)
-	return v.with(func(t *Transaction) {
+	return v.with(func(t *tx.Transaction) {
 		for i := range t.Attempts {
 			if a := &t.Attempts[i]; !a.Over() || a.Number == t.Landed {
 				v.closeAttempt(a, a.Number == failed, cause)
@@ -280,11 +283,11 @@ func (v *View) revokeDone() Step {
 		}
 		clearEnd(t)
 		t.Error = cause
-	}).end(PhaseUnresolved, ReasonSettled)
+	}).end(tx.PhaseUnresolved, ReasonSettled)
 }
 
 // clearEnd takes back that t had ended.
-func clearEnd(t *Transaction) {
+func clearEnd(t *tx.Transaction) {
 	t.Landed, t.Ending, t.CancelRequested, t.Error, t.Reopened = 0, "", false, nil, false
 	t.DoneAt, t.FinalAt, t.Done = time.Time{}, time.Time{}, nil
 	t.Deferred = 0
@@ -294,10 +297,10 @@ func clearEnd(t *Transaction) {
 // the nonce land in place of the one that did.
 func (v *View) finalise() Step {
 	g, in := &v.Sighting, attemptOf(v.Txn, &v.Sighting).Number
-	u := v.with(func(t *Transaction) {
+	u := v.with(func(t *tx.Transaction) {
 		if in != t.Landed {
-			t.Attempt(t.Landed).become(Replaced, v.Now)
-			t.Attempt(in).become(Included, v.Now)
+			t.Attempt(t.Landed).Become(tx.Replaced, v.Now)
+			t.Attempt(in).Become(tx.Included, v.Now)
 			t.Landed = in
 		}
 		a := t.Attempt(in)
@@ -307,9 +310,9 @@ func (v *View) finalise() Step {
 		}
 		a.Confirmations = g.Depth
 		t.FinalAt = v.Now
-		t.deepen()
+		deepen(t)
 	})
-	s := u.to(PhaseDone, ReasonFinal)
-	s.Aside.Code, s.Aside.DropBytes = CodeFinal, true
+	s := u.to(tx.PhaseDone, ReasonFinal)
+	s.Aside.Code, s.Aside.DropBytes = tx.CodeFinal, true
 	return s
 }

@@ -3,6 +3,8 @@ package lifecycle
 import (
 	"fmt"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // Learn says what a result makes of what is stored, and of what this process knows. It
@@ -21,7 +23,7 @@ func (v *View) learn(r Result) Step {
 	case RetriesTold:
 		if r.Elsewhere && v.unwatched() && !v.stops() {
 			s := v.back(ReasonBack)
-			s.Txn.Ending = PhaseFailing // it is weighed where it is bound next
+			s.Txn.Ending = tx.PhaseFailing // it is weighed where it is bound next
 			return s
 		}
 		limit := v.Policy.MaxRetries
@@ -52,14 +54,14 @@ func (v *View) learn(r Result) Step {
 // unwatched reports whether it is weighed, and the chain and its train have nothing to say of it.
 func (v *View) unwatched() bool {
 	t := v.Txn
-	return t.Phase == PhaseFailing && !t.Open() && t.shallow() == nil && v.Train.alone()
+	return t.Phase == tx.PhaseFailing && !t.Open() && t.Shallow() == nil && v.Train.alone()
 }
 
 // healthTold: the sender of a wrong worker rests, the longer the more often it is found
 // so: who puts it right need not tell anybody.
 func (v *View) healthTold(h HealthTold) Step {
 	s := v.wait(ReasonPlanning)
-	if v.Local.Asked.Sender == nil || v.Txn.Phase != PhaseDispatching {
+	if v.Local.Asked.Sender == nil || v.Txn.Phase != tx.PhaseDispatching {
 		return s
 	}
 	if h.Why == "" {
@@ -69,7 +71,7 @@ func (v *View) healthTold(h HealthTold) Step {
 		return s
 	}
 	rest := max(v.Policy.retryDelay(h.Wrong, v.Jitter), time.Second)
-	return v.deferred(deferral{Error: Error{Code: string(h.Why), Message: h.Detail}, Why: h.Why, Rest: rest})
+	return v.deferred(deferral{Error: tx.Error{Code: string(h.Why), Message: h.Detail}, Why: h.Why, Rest: rest})
 }
 
 // answered: a worker's call has ended.
@@ -79,8 +81,8 @@ func (v *View) answered(r Answer) Step {
 		return v.late(r)
 	}
 	switch v.Txn.Phase {
-	case PhaseDispatching:
-	case PhaseWatching:
+	case tx.PhaseDispatching:
+	case tx.PhaseWatching:
 		if a.Legacy { // put back while it went on, and only watched
 			return v.late(r)
 		}
@@ -90,7 +92,7 @@ func (v *View) answered(r Answer) Step {
 	}
 	spoke := r.Fault == NoFault || r.Fault == FaultError || r.Fault == FaultHopeless // busy and not reached are no answers
 	if spoke {
-		v = v.with(func(t *Transaction) { t.Losses = 0 })
+		v = v.with(func(t *tx.Transaction) { t.Losses = 0 })
 	}
 	if r.Call.Kind == Resign && (spoke && r.Fault != NoFault || r.Fault == FaultNoCall) {
 		s := v.wait(ReasonProving)
@@ -101,12 +103,12 @@ func (v *View) answered(r Answer) Step {
 }
 
 // answers reports whether r is of a call of a, which nothing has answered yet.
-func (r *Answer) answers(a *Attempt) bool {
+func (r *Answer) answers(a *tx.Attempt) bool {
 	if a == nil || a.Number != r.Call.Number || a.Sender != r.Sender || a.Nonce != r.Nonce {
 		return false
 	}
 	if r.Call.Kind == Dispatch {
-		return a.State == Called
+		return a.State == tx.Called
 	}
 	return a.Pending()
 }
@@ -134,8 +136,8 @@ func (v *View) heard(r Answer) Step {
 		}
 		if v.unspent(v.Txn.Last()) {
 			s := v.failed(r.Error, false)
-			s.Txn.Last().become(Refused, v.Now)
-			s.Txn.Last().Cause = causeOf(r.Error)
+			s.Txn.Last().Become(tx.Refused, v.Now)
+			s.Txn.Last().Cause = tx.CauseOf(r.Error)
 			return s
 		}
 	}
@@ -145,7 +147,7 @@ func (v *View) heard(r Answer) Step {
 // noCall: the worker has no such call.
 func (v *View) noCall(r Answer) Step {
 	if r.Proves {
-		return v.failed(&Error{Code: CodeNotServed, Message: "the worker of sender " + r.Sender +
+		return v.failed(&tx.Error{Code: tx.CodeNotServed, Message: "the worker of sender " + r.Sender +
 			" makes proofs, and none of type " + v.Txn.Type + ": add it, or have another sender's worker serve it"}, false)
 	}
 	s := v.wait(ReasonProving)
@@ -155,9 +157,9 @@ func (v *View) noCall(r Answer) Step {
 
 // unspent reports whether every synced node has the nonce of a unspent and nothing of
 // ours pooled at it.
-func (v *View) unspent(a *Attempt) bool {
+func (v *View) unspent(a *tx.Attempt) bool {
 	g := &v.Sighting
-	return g.Agreed && (g.Fate == FateAbsent || g.Fate == FateExpired) && g.AccountNext <= a.Nonce
+	return g.Agreed && (g.Fate == tx.FateAbsent || g.Fate == tx.FateExpired) && g.AccountNext <= a.Nonce
 }
 
 // made: the worker has done what it was asked for.
@@ -170,7 +172,7 @@ func (v *View) made(r Answer) Step {
 	case r.Call.Kind != Dispatch && r.Signed != nil:
 		return v.signed(r)
 	}
-	return v.failed(&Error{Code: CodeMismatch,
+	return v.failed(&tx.Error{Code: tx.CodeMismatch,
 		Message: "the worker answered neither a transaction nor that it is done"}, false)
 }
 
@@ -180,7 +182,7 @@ func (v *View) signed(r Answer) Step {
 	if v.stops() && !v.Txn.Open() {
 		return v.stopped()
 	}
-	unplaced := v.Txn.Last().State == Early
+	unplaced := v.Txn.Last().State == tx.Early
 	if v.hasPredecessor() && !v.Txn.Open() {
 		if s, turned := v.signedBehind(r, unplaced); turned {
 			return s
@@ -195,14 +197,14 @@ func (v *View) signed(r Answer) Step {
 	if was := v.unsent(v.Txn.Last()); was != nil && r.Call.Kind == Resign && r.Data == nil {
 		r.Data = was.Data // it is the same proof
 	}
-	u := v.with(func(t *Transaction) {
+	u := v.with(func(t *tx.Transaction) {
 		sign(t.Last(), r)
 		t.Deferred = 0
 		if t.SubmittedAt.IsZero() {
 			t.SubmittedAt = v.Now
 		}
 	})
-	s := u.to(PhaseSent, ReasonAnswered)
+	s := u.to(tx.PhaseSent, ReasonAnswered)
 	s.sign(r)
 	s.Local.SentAt, s.Local.Resent, s.Local.Asked = time.Time{}, 0, Asked{}
 	return s
@@ -215,7 +217,7 @@ func (v *View) signedBehind(r Answer, unplaced bool) (s Step, turned bool) {
 	case v.Train.walk().lost && !unplaced:
 		return v.yields(nil), true // what it was made on will not come
 	case r.Alone != "":
-		return v.yields(&Error{Code: CodeAlone, Message: "made behind others of its queue in flight, it " + r.Alone +
+		return v.yields(&tx.Error{Code: tx.CodeAlone, Message: "made behind others of its queue in flight, it " + r.Alone +
 			"; it is made anew when they have landed, and its type should go alone"}), true
 	case !unplaced && !v.follow(v.Txn.Last().Nonce):
 		return v.provedAhead(r), true
@@ -223,8 +225,8 @@ func (v *View) signedBehind(r Answer, unplaced bool) (s Step, turned bool) {
 	return s, false
 }
 
-func sign(a *Attempt, r Answer) {
-	a.State, a.Data, a.Hash, a.Weight, a.Alone = Signed, r.Data, r.Hash, r.Weight, r.Alone != ""
+func sign(a *tx.Attempt, r Answer) {
+	a.State, a.Data, a.Hash, a.Weight, a.Alone = tx.Signed, r.Data, r.Hash, r.Weight, r.Alone != ""
 	a.Touched = r.Touched
 }
 
@@ -241,18 +243,18 @@ func (v *View) finished(r Answer) Step {
 	if v.hasPredecessor() && !v.Txn.Open() {
 		return v.yields(nil) // those ahead may not come to what it was told of
 	}
-	u := v.with(func(t *Transaction) {
+	u := v.with(func(t *tx.Transaction) {
 		a := t.Last()
 		a.Data = r.Data
-		a.become(Dropped, v.Now)
+		a.Become(tx.Dropped, v.Now)
 		t.Done, t.Deferred = r.Done, 0
 	})
 	if u.Txn.Open() {
-		s := u.to(PhaseWatching, ReasonAnswered)
-		s.Txn.Ending = PhaseDone
+		s := u.to(tx.PhaseWatching, ReasonAnswered)
+		s.Txn.Ending = tx.PhaseDone
 		return s
 	}
-	return u.end(PhaseDone, ReasonAnswered)
+	return u.end(tx.PhaseDone, ReasonAnswered)
 }
 
 // hopeless: a worker says that no retry can mend it. Where as many of its sender ended UNRESOLVED
@@ -263,15 +265,15 @@ func (v *View) hopeless(r Answer) Step {
 	t, limit := v.Txn, v.Policy.UnresolvedLimit
 	s := v.failed(r.Error, true)
 	switch {
-	case s.Txn.Phase != PhaseUnresolved:
+	case s.Txn.Phase != tx.PhaseUnresolved:
 	case t.Doubted != "" && t.Doubted != r.Sender:
 		s.Aside.Absolved = t.Doubted
 	case limit > 0 && r.Ill >= limit && r.Others:
-		u := v.with(func(t *Transaction) {
-			t.Last().drop(CauseError, r.Error, v.Now)
+		u := v.with(func(t *tx.Transaction) {
+			t.Last().Drop(tx.CauseError, r.Error, v.Now)
 			t.Doubted = r.Sender
 		})
-		s = u.deferred(deferral{Error: *r.Error, Why: Rested, Rest: v.Policy.Pause(r.Ill - limit), By: ByDoubt})
+		s = u.deferred(deferral{Error: *r.Error, Why: tx.Rested, Rest: v.Policy.Pause(r.Ill - limit), By: ByDoubt})
 		s.Aside.Rest.Detail = fmt.Sprintf("its worker calls %d transactions in a row hopeless; "+
 			"another sender is asked about %s", r.Ill+1, t.UID)
 	}
@@ -279,9 +281,9 @@ func (v *View) hopeless(r Answer) Step {
 }
 
 // failed ends the latest attempt, of which nothing is out, with an error.
-func (v *View) failed(e *Error, hopeless bool) Step {
-	u := v.with(func(t *Transaction) {
-		t.Last().drop(CauseError, e, v.Now)
+func (v *View) failed(e *tx.Error, hopeless bool) Step {
+	u := v.with(func(t *tx.Transaction) {
+		t.Last().Drop(tx.CauseError, e, v.Now)
 		t.Error, t.Deferred = e, 0
 	})
 	u.Local.Asked = Asked{}
@@ -294,32 +296,32 @@ func (v *View) erred(hopeless bool) Step {
 	case v.hasPredecessor() && !v.Txn.Open():
 		return v.yields(v.Txn.Error)
 	case !hopeless:
-		return v.to(PhaseFailing, ReasonAnswered)
+		return v.to(tx.PhaseFailing, ReasonAnswered)
 	case v.Txn.Open():
-		s := v.to(PhaseWatching, ReasonAnswered)
-		s.Txn.Ending = PhaseUnresolved
+		s := v.to(tx.PhaseWatching, ReasonAnswered)
+		s.Txn.Ending = tx.PhaseUnresolved
 		return s
 	}
-	return v.end(PhaseUnresolved, ReasonAnswered)
+	return v.end(tx.PhaseUnresolved, ReasonAnswered)
 }
 
 // lose notes that nobody knows what became of a call. A two-phase worker is asked
 // again; a legacy one may have sent.
-func (v *View) lose(e *Error, hash string) Step {
+func (v *View) lose(e *tx.Error, hash string) Step {
 	legacy := v.Txn.Last().Legacy
 	last := v.Txn.Losses+1 >= maxLosses
-	u := v.with(func(t *Transaction) {
+	u := v.with(func(t *tx.Transaction) {
 		a := t.Last()
-		a.blame(CauseLost, e)
+		a.Blame(tx.CauseLost, e)
 		t.Error = e
 		switch {
 		case legacy:
-			a.State, a.Cause, a.Hash = Unknown, NoCause, hash
+			a.State, a.Cause, a.Hash = tx.Unknown, tx.NoCause, hash
 			if t.SubmittedAt.IsZero() {
 				t.SubmittedAt = v.Now
 			}
 		case last:
-			a.drop(CauseError, e, v.Now)
+			a.Drop(tx.CauseError, e, v.Now)
 			t.Losses = 0
 		default:
 			t.Losses++
@@ -327,16 +329,16 @@ func (v *View) lose(e *Error, hash string) Step {
 	})
 	switch {
 	case legacy:
-		s := u.to(PhaseSent, ReasonLost)
+		s := u.to(tx.PhaseSent, ReasonLost)
 		s.Local.SentAt, s.Local.Asked = v.Clock, Asked{}
 		return s
 	case last && v.hasPredecessor() && !u.Txn.Open():
 		return u.yields(e)
 	case last:
 		u.Local.Asked = Asked{}
-		return u.to(PhaseFailing, ReasonLost)
+		return u.to(tx.PhaseFailing, ReasonLost)
 	}
-	s := u.to(PhaseDispatching, ReasonLost)
+	s := u.to(tx.PhaseDispatching, ReasonLost)
 	s.Local.Taken = s.Txn.Last().Number
 	return s
 }
@@ -349,7 +351,7 @@ func (v *View) denied(d Denied) Step {
 		s := v.wait(ReasonConfirming)
 		s.Local.Confirmed = 0
 		return s
-	case d.Why == Costly && t.Phase == PhaseDispatching && !v.mayReprice():
+	case d.Why == Costly && t.Phase == tx.PhaseDispatching && !v.mayReprice():
 		return v.costly(d)
 	case d.Why == Costly:
 		// What is open goes on waiting at the fee that it has, and what was to be signed
@@ -361,12 +363,12 @@ func (v *View) denied(d Denied) Step {
 		s := v.wait(ReasonPlanning)
 		s.Local.Asked = Asked{}
 		return s
-	case d.Why == Overtaken && t.Phase == PhaseDispatching && !t.Open():
+	case d.Why == Overtaken && t.Phase == tx.PhaseDispatching && !t.Open():
 		// What it was built on is gone. Nothing of it has left.
-		e := &Error{Code: CodeOvertaken, Message: "an earlier transaction of its queue waits again"}
-		u := v.with(func(t *Transaction) {
+		e := &tx.Error{Code: tx.CodeOvertaken, Message: "an earlier transaction of its queue waits again"}
+		u := v.with(func(t *tx.Transaction) {
 			if a := t.Last(); a != nil && a.Pending() {
-				a.drop(CauseError, e, v.Now)
+				a.Drop(tx.CauseError, e, v.Now)
 			}
 			t.Error = e
 		})

@@ -2,44 +2,35 @@ package lifecycle
 
 import (
 	"fmt"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // A legacy worker proves, signs and sends by itself. What is different about it is decided here:
 // the mark that its call may be made comes before the call, nobody here has the bytes, it may
 // use another nonce than it was given, and what no node shows only a person can settle.
 
-// Legacy reports whether a worker that sends by itself made what may land or has
-// landed: then nobody here has its bytes.
-func (t *Transaction) Legacy() bool {
-	for i := range t.Attempts {
-		if a := &t.Attempts[i]; a.Legacy && (a.Open() || a.Number == t.Landed) {
-			return true
-		}
-	}
-	return false
-}
-
 // mark opens the attempt for a call: from the moment that the mark is stored it may be made.
 func (v *View) mark() Step {
 	if v.hasPredecessor() {
-		return v.yields(&Error{Code: CodeUnavailable, Message: "the worker makes no proofs, " +
+		return v.yields(&tx.Error{Code: tx.CodeUnavailable, Message: "the worker makes no proofs, " +
 			"so nothing may be in flight beside what it sends"})
 	}
 	if !v.Txn.ExpiresAt.IsZero() {
 		return v.unkept()
 	}
-	s := v.to(PhaseDispatching, ReasonProving)
+	s := v.to(tx.PhaseDispatching, ReasonProving)
 	a := s.Txn.Last()
 	a.Legacy, a.ValidUntil = true, 0
-	a.become(Called, v.Now)
+	a.Become(tx.Called, v.Now)
 	s.Local.Marked, s.Local.Confirmed = a.Number, a.Number
 	return s
 }
 
 // dispatchingLegacy: the call is marked, and may have been made.
-func (v *View) dispatchingLegacy(a *Attempt) Step {
+func (v *View) dispatchingLegacy(a *tx.Attempt) Step {
 	if v.Local.Marked != a.Number {
-		return v.lose(&Error{Code: CodeOutcomeUnknown, Message: "the process that waited for the worker is gone"}, "")
+		return v.lose(&tx.Error{Code: tx.CodeOutcomeUnknown, Message: "the process that waited for the worker is gone"}, "")
 	}
 	if v.Replicas && v.Local.Confirmed != a.Number {
 		return v.do(Effect{Kind: Confirm, Number: a.Number}, ReasonConfirming)
@@ -50,25 +41,25 @@ func (v *View) dispatchingLegacy(a *Attempt) Step {
 // dispatchUnderWay reports whether this process waits for a legacy worker's answer.
 func (v *View) dispatchUnderWay() bool {
 	a := v.Txn.Last()
-	return v.Txn.Phase == PhaseDispatching && a != nil && a.State == Called && v.Local.Marked == a.Number
+	return v.Txn.Phase == tx.PhaseDispatching && a != nil && a.State == tx.Called && v.Local.Marked == a.Number
 }
 
 // strayed reports whether what the nodes show of t carries another nonce than its
 // worker was given, and nobody has noted that yet.
 func (v *View) strayed() bool {
 	t, g, a := v.Txn, &v.Sighting, v.Txn.Last()
-	if t.Phase != PhaseSent && t.Phase != PhaseWatching || a == nil || !a.Legacy || !a.Open() {
+	if t.Phase != tx.PhaseSent && t.Phase != tx.PhaseWatching || a == nil || !a.Legacy || !a.Open() {
 		return false
 	}
-	seen := g.Fate == FatePooled || g.Fate == FateIncluded || g.Fate == FateFailed
-	return seen && g.Nonce != a.Nonce && a.Cause != CauseNonce
+	seen := g.Fate == tx.FatePooled || g.Fate == tx.FateIncluded || g.Fate == tx.FateFailed
+	return seen && g.Nonce != a.Nonce && a.Cause != tx.CauseNonce
 }
 
 // ignored is an error of the operator's: that worker cannot be relied on. What counts
 // is the nonce it used: the sender's next one follows that, as soon as it is spent; the
 // given one stays unspent until then, and nothing else takes it.
-func ignored(a *Attempt, g *Sighting) *Error {
-	return &Error{Code: CodeNonceIgnored, Message: fmt.Sprintf(
+func ignored(a *tx.Attempt, g *tx.Sighting) *tx.Error {
+	return &tx.Error{Code: tx.CodeNonceIgnored, Message: fmt.Sprintf(
 		"the worker of %s was given nonce %d and used %d, in %s; have it use attempt.nonce",
 		a.Sender, a.Nonce, g.Nonce, g.Hash)}
 }
@@ -76,55 +67,55 @@ func ignored(a *Attempt, g *Sighting) *Error {
 func (v *View) noteStrayed() Step {
 	s := v.to(v.Txn.Phase, ReasonNonceIgnored)
 	a := s.Txn.Last()
-	a.blame(CauseNonce, ignored(a, &v.Sighting))
+	a.Blame(tx.CauseNonce, ignored(a, &v.Sighting))
 	s.Txn.Error = a.Error
-	s.Aside.Code = CodeNonceIgnored
+	s.Aside.Code = tx.CodeNonceIgnored
 	return s
 }
 
 // ambiguous: only a person can find out what became of what a legacy worker sent.
 func (v *View) ambiguous() Step {
-	if v.Txn.Ending == PhaseDone && v.Txn.stood() != nil { // whatever that is, it has landed
-		return v.with(func(t *Transaction) {
+	if v.Txn.Ending == tx.PhaseDone && hasStood(v.Txn) != nil { // whatever that is, it has landed
+		return v.with(func(t *tx.Transaction) {
 			for i := range t.Attempts {
 				if a := &t.Attempts[i]; a.Open() {
-					a.become(Abandoned, v.Now)
+					a.Become(tx.Abandoned, v.Now)
 				}
 			}
 		}).closed(ReasonAmbiguous)
 	}
-	u := v.with(func(t *Transaction) {
+	u := v.with(func(t *tx.Transaction) {
 		if a := t.Attempt(t.Landed); a != nil {
 			// Its block is gone: it may land once more, and nobody knows.
-			a.become(Unknown, v.Now)
+			a.Become(tx.Unknown, v.Now)
 			t.Landed, t.Done, t.Reopened = 0, nil, false
 		}
-		t.Error = &Error{Code: CodeOutcomeUnknown,
+		t.Error = &tx.Error{Code: tx.CodeOutcomeUnknown,
 			Message: "the worker may have sent it, and no node has seen it: settle it by resolve"}
 	})
-	s := u.end(PhaseUnresolved, ReasonAmbiguous)
-	s.Aside.Code = CodeOutcomeUnknown
-	s.Aside.Rest = &Rest{For: Never, Why: OutcomeUnknown}
+	s := u.end(tx.PhaseUnresolved, ReasonAmbiguous)
+	s.Aside.Code = tx.CodeOutcomeUnknown
+	s.Aside.Rest = &Rest{For: Never, Why: tx.OutcomeUnknown}
 	return s
 }
 
 // awaited reports whether the sender of t waits for what becomes of it, and has to be
 // told then where its nonces are.
-func awaited(t *Transaction) bool {
-	return t.Phase == PhaseUnresolved && t.Legacy()
+func awaited(t *tx.Transaction) bool {
+	return t.Phase == tx.PhaseUnresolved && t.Legacy()
 }
 
 // dispatched: a legacy worker has sent it.
 func (v *View) dispatched(r Answer) Step {
-	u := v.with(func(t *Transaction) {
+	u := v.with(func(t *tx.Transaction) {
 		a := t.Last()
-		a.State, a.Data, a.Hash = Sent, r.Data, r.Hash
+		a.State, a.Data, a.Hash = tx.Sent, r.Data, r.Hash
 		t.Deferred = 0
 		if t.SubmittedAt.IsZero() {
 			t.SubmittedAt = v.Now
 		}
 	})
-	s := u.to(PhaseSent, ReasonAnswered)
+	s := u.to(tx.PhaseSent, ReasonAnswered)
 	s.Local.SentAt, s.Local.FirstSent, s.Local.FirstHeight, s.Local.Asked = v.Clock, v.Clock, v.Tip.Height, Asked{}
 	return s
 }
@@ -169,7 +160,7 @@ func (v *View) absentLegacy() Step {
 
 // reopenedLegacy: its block is gone, and it lands again from a pool or not at all.
 func (v *View) reopenedLegacy() Step {
-	if v.Sighting.Fate == FateAbsent {
+	if v.Sighting.Fate == tx.FateAbsent {
 		return v.lostForGood()
 	}
 	return v.found(v.wait(ReasonOrphaned))

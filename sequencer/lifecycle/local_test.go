@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // worldly is a process that has seen much already, so that what it forgets shows.
 func worldly(v *View) {
 	v.Local = Local{
 		Taken: 8, Marked: 8, Legacy: true, NoResign: true, Unsent: 8, Confirmed: 8,
-		Said:   Said{Number: 1, State: Unknown},
+		Said:   Said{Number: 1, State: tx.Unknown},
 		SentAt: clock.Add(-time.Hour), Resent: 4, LostAt: clock.Add(-time.Second), Costly: clock.Add(-time.Second),
 		FirstSent: clock.Add(-2 * time.Hour), FirstHeight: 150, ReadAt: clock,
 		Asked: Asked{
@@ -76,7 +78,7 @@ func answers(a *Asked) string {
 }
 
 // forgotten is what a process knows no longer that has nothing to do with it any more.
-var forgotten = learned(view(txn(PhaseWaiting), worldly), &Local{})
+var forgotten = learned(view(txn(tx.PhaseWaiting), worldly), &Local{})
 
 // TestLocal: what the process knows after a step, stored or not.
 func TestLocal(t *testing.T) {
@@ -95,49 +97,49 @@ func TestLocal(t *testing.T) {
 func localOfPlans() []sample {
 	unasked := knows(func(l *Local) { l.Asked = Asked{} })
 	costly := Denied{Why: Costly, Left: time.Hour}
-	waited := txn(PhaseDelayed, try(Planned, over))
+	waited := txn(tx.PhaseDelayed, try(tx.Planned, over))
 	return []sample{
-		{"an answer is kept", txn(PhaseDispatching), learns(SenderTold{Sender: *good(), Overtaken: true}, worldly, unasked),
+		{"an answer is kept", txn(tx.PhaseDispatching), learns(SenderTold{Sender: *good(), Overtaken: true}, worldly, unasked),
 			"unchanged: asked Sender Overtaken"},
-		{"and replaced by the next", txn(PhaseDispatching), learns(SenderTold{Sender: *good()}, worldly),
+		{"and replaced by the next", txn(tx.PhaseDispatching), learns(SenderTold{Sender: *good()}, worldly),
 			"unchanged: asked Sender Retries Account Landed Bytes"},
-		{"planned: nothing is known of the attempt", txn(PhaseDispatching, try(Expired, over)),
+		{"planned: nothing is known of the attempt", txn(tx.PhaseDispatching, try(tx.Expired, over)),
 			decides(worldly), "planning: Taken 2, Marked 0, Legacy false, NoResign false, asked Sender"},
-		{"planned with its bind, and asked for", txn(PhaseDispatching, try(Planned)),
+		{"planned with its bind, and asked for", txn(tx.PhaseDispatching, try(tx.Planned)),
 			decides(worldly, knows(func(l *Local) { l.Taken = takenWithBind })), "proving: Taken 1"},
-		{"taken over, and its loss counted", txn(PhaseDispatching, try(Planned)),
+		{"taken over, and its loss counted", txn(tx.PhaseDispatching, try(tx.Planned)),
 			decides(worldly), "lost: Taken 1"},
-		{"planned up to a slot that has passed: asked anew", txn(PhaseDispatching, try(Planned, until(300))),
+		{"planned up to a slot that has passed: asked anew", txn(tx.PhaseDispatching, try(tx.Planned, until(300))),
 			decides(worldly), "planning: asked nothing"},
-		{"marked for a legacy worker", txn(PhaseDispatching, try(Planned)),
+		{"marked for a legacy worker", txn(tx.PhaseDispatching, try(tx.Planned)),
 			decides(worldly, knows(func(l *Local) { l.Taken = 1 })), "proving: Marked 1, Confirmed 1"},
-		{"superseded: asked anew", txn(PhaseDispatching, try(Planned, at(6))), decides(worldly), "planning: asked nothing"},
-		{"the nonce that follows is used: asked anew", txn(PhaseDispatching), learns(Denied{Why: Used}, worldly),
+		{"superseded: asked anew", txn(tx.PhaseDispatching, try(tx.Planned, at(6))), decides(worldly), "planning: asked nothing"},
+		{"the nonce that follows is used: asked anew", txn(tx.PhaseDispatching), learns(Denied{Why: Used}, worldly),
 			"planning: asked nothing"},
-		{"deferred, something open", txn(PhaseDispatching, try(Unknown)), learns(costly, worldly),
+		{"deferred, something open", txn(tx.PhaseDispatching, try(tx.Unknown)), learns(costly, worldly),
 			"deferred: Taken 0, Marked 0, asked nothing"},
-		{"deferred, back in its queue: all is forgotten", txn(PhaseDispatching), learns(costly, worldly),
+		{"deferred, back in its queue: all is forgotten", txn(tx.PhaseDispatching), learns(costly, worldly),
 			"deferred: " + forgotten},
-		{"back in its queue: all is forgotten", txn(PhaseFailing), decides(worldly),
+		{"back in its queue: all is forgotten", txn(tx.PhaseFailing), decides(worldly),
 			"back: " + forgotten},
-		{"to be tried again: asked anew then", txn(PhaseFailing),
+		{"to be tried again: asked anew then", txn(tx.PhaseFailing),
 			decides(worldly, knows(func(l *Local) { l.Asked.Overtaken = false })),
 			"delay: asked nothing"},
 		{"tried again: nothing is taken", waited, decides(worldly, knows(func(l *Local) { l.Asked.Overtaken = false })),
 			"retry: Taken 0, Marked 0"},
-		{"not raised for a limit: asked again within the rest", txn(PhaseWatching, try(Sent)), learns(costly, worldly),
+		{"not raised for a limit: asked again within the rest", txn(tx.PhaseWatching, try(tx.Sent)), learns(costly, worldly),
 			"pool: Costly 10m0s"},
-		{"or once the day is over", txn(PhaseWatching, try(Sent)), learns(Denied{Why: Costly, Left: time.Minute}, worldly),
+		{"or once the day is over", txn(tx.PhaseWatching, try(tx.Sent)), learns(Denied{Why: Costly, Left: time.Minute}, worldly),
 			"pool: Costly 1m0s"},
-		{"not confirmed", txn(PhaseSent, try(Signed)), learns(Denied{Why: Unconfirmed}, worldly), "confirming: Confirmed 0"},
-		{"confirmed", txn(PhaseSent, try(Signed)), learns(ConfirmTold{1}, worldly), "unchanged: Confirmed 1"},
+		{"not confirmed", txn(tx.PhaseSent, try(tx.Signed)), learns(Denied{Why: Unconfirmed}, worldly), "confirming: Confirmed 0"},
+		{"confirmed", txn(tx.PhaseSent, try(tx.Signed)), learns(ConfirmTold{1}, worldly), "unchanged: Confirmed 1"},
 	}
 }
 
 func localOfAnswers() []sample {
-	raised := func() *Transaction { return txn(PhaseWatching, try(Sent), try(Planned, fee(150))) }
-	planned, called := txn(PhaseDispatching, try(Planned)), txn(PhaseDispatching, try(Planned, legacy))
-	lost := fault(answer(Prove, 1), FaultLost, CodeLost)
+	raised := func() *tx.Transaction { return txn(tx.PhaseWatching, try(tx.Sent), try(tx.Planned, fee(150))) }
+	planned, called := txn(tx.PhaseDispatching, try(tx.Planned)), txn(tx.PhaseDispatching, try(tx.Planned, legacy))
+	lost := fault(answer(Prove, 1), FaultLost, tx.CodeLost)
 	noCall := func(k Kind, n int) Answer { return fault(answer(k, n), FaultNoCall, "404") }
 	return []sample{
 		{"signed: its bytes are nowhere, and confirmed with what was stored", planned, learns(signed(Prove, 1), worldly),
@@ -148,7 +150,7 @@ func localOfAnswers() []sample {
 			"lost: SentAt 0s, asked nothing"},
 		{"lost: asked for again", planned, learns(lost, worldly),
 			"lost: Taken 1"},
-		{"lost for the last time", txn(PhaseDispatching, try(Planned), losses(2)), learns(lost, worldly),
+		{"lost for the last time", txn(tx.PhaseDispatching, try(tx.Planned), losses(2)), learns(lost, worldly),
 			"lost: asked nothing"},
 		{"an error", planned, learns(fault(answer(Prove, 1), FaultError, "400"), worldly),
 			"answered: asked nothing"},
@@ -161,7 +163,7 @@ func localOfAnswers() []sample {
 			"raising: asked nothing"},
 		{"signed again", raised(), learns(signed(Resign, 2), worldly),
 			"answered: Unsent 2, Confirmed 2, said nothing"},
-		{"the right worker", txn(PhaseDispatching), learns(HealthTold{}, worldly),
+		{"the right worker", txn(tx.PhaseDispatching), learns(HealthTold{}, worldly),
 			"planning: nothing"},
 		{"finished: nothing is said of it", planned, learns(finished(1), worldly),
 			"answered: said nothing"},
@@ -169,7 +171,7 @@ func localOfAnswers() []sample {
 }
 
 func localOfSendings() []sample {
-	sent := txn(PhaseSent, try(Signed))
+	sent := txn(tx.PhaseSent, try(tx.Signed))
 	took := SendTold{Call: freshly(Send, 1), Accepted: true, Hash: "5Jnode", Slot: 302}
 	again := took
 	again.Call.Fresh = false
@@ -192,13 +194,13 @@ func localOfSendings() []sample {
 			"sent: said nothing, SentAt 0s, Resent 5, asked Sender Overtaken Retries Account Landed"},
 		{"sent again, no news", sent, learns(known, worldly),
 			"sent: said 1 sent \"\" 302 <nil>, SentAt 0s, Resent 5, asked Sender Overtaken Retries Account Landed"},
-		{"sent again while it waits, no news", txn(PhaseWatching, try(Sent)), learns(known, worldly),
+		{"sent again while it waits, no news", txn(tx.PhaseWatching, try(tx.Sent)), learns(known, worldly),
 			"sent: SentAt 0s, Resent 5, asked Sender Overtaken Retries Account Landed"},
-		{"a raise, sent while another waits", txn(PhaseWatching, try(Sent)), learns(took, worldly),
+		{"a raise, sent while another waits", txn(tx.PhaseWatching, try(tx.Sent)), learns(took, worldly),
 			"sent: Unsent 0, said nothing, SentAt 0s, asked Sender Overtaken Retries Account Landed"},
 		{"refused", sent, learns(says(Refusal{}), worldly),
 			"answered: Unsent 0, said nothing, SentAt 0s, asked nothing"},
-		{"refused, and too cheap: raised", txn(PhaseWatching, try(Sent)), learns(func() SendTold {
+		{"refused, and too cheap: raised", txn(tx.PhaseWatching, try(tx.Sent)), learns(func() SendTold {
 			r := says(Refusal{Cheap: true})
 			r.Call.Fresh = false
 			return r
@@ -211,66 +213,66 @@ func localOfSendings() []sample {
 		}(), worldly, knows(func(l *Local) { l.Unsent = 1 })),
 			"answered: said nothing, SentAt 0s, Resent 5, asked nothing"},
 		{"refused, and another process had it meanwhile", sent,
-			func(t *Transaction) (*View, Step) {
+			func(t *tx.Transaction) (*View, Step) {
 				v := view(t, worldly, knows(func(l *Local) { l.Unsent = 0 }))
 				return v, Learn(v, says(Refusal{Permanent: true}))
 			},
 			"answered: said nothing, SentAt 0s, Resent 5, asked nothing"},
-		{"of an attempt that is no more", txn(PhaseWatching, try(Expired, over), try(Sent)), learns(took, worldly),
+		{"of an attempt that is no more", txn(tx.PhaseWatching, try(tx.Expired, over), try(tx.Sent)), learns(took, worldly),
 			"sent: Unsent 0, SentAt 0s, asked Sender Overtaken Retries Account Landed"},
-		{"the first look", sent, decides(worldly, sees(FatePooled, 0)),
+		{"the first look", sent, decides(worldly, sees(tx.FatePooled, 0)),
 			"sent: said nothing"},
 	}
 }
 
 func localOfTheChain() []sample {
-	watching := func() *Transaction { return txn(PhaseWatching, try(Sent)) }
-	orphaned := func(c ...func(*Attempt)) *Transaction {
-		return txn(PhaseDone, try(Included, append(c, block)...), landedBy(1), orphan)
+	watching := func() *tx.Transaction { return txn(tx.PhaseWatching, try(tx.Sent)) }
+	orphaned := func(c ...func(*tx.Attempt)) *tx.Transaction {
+		return txn(tx.PhaseDone, try(tx.Included, append(c, block)...), landedBy(1), orphan)
 	}
 	recent := knows(func(l *Local) { l.SentAt = clock.Add(-time.Second) })
 	none := knows(func(l *Local) { l.Asked.Bytes = &BytesRead{} })
 	never := knows(func(l *Local) { l.LostAt = time.Time{} })
 	return []sample{
-		{"in a pool: sent often enough", watching(), decides(worldly, recent, sees(FatePooled, 0)),
+		{"in a pool: sent often enough", watching(), decides(worldly, recent, sees(tx.FatePooled, 0)),
 			"pool: Resent 0"},
-		{"in a pool for long, cancelled", txn(PhaseWatching, try(Sent), cancelling), decides(worldly, sees(FatePooled, 0)),
+		{"in a pool for long, cancelled", txn(tx.PhaseWatching, try(tx.Sent), cancelling), decides(worldly, sees(tx.FatePooled, 0)),
 			"pool: Resent 0"},
-		{"to be sent, and nobody has the bytes", watching(), decides(worldly, none, sees(FateAbsent, 0)),
+		{"to be sent, and nobody has the bytes", watching(), decides(worldly, none, sees(tx.FateAbsent, 0)),
 			"absent: SentAt 0s, Resent 5, asked Sender Overtaken Retries Account Landed"},
-		{"lingers: raised", watching(), decides(worldly, sees(FatePooled, 0), func(v *View) { v.Tip.TipSlot = 303 }),
+		{"lingers: raised", watching(), decides(worldly, sees(tx.FatePooled, 0), func(v *View) { v.Tip.TipSlot = 303 }),
 			"raising: asked nothing"},
-		{"found on the chain", txn(PhaseDispatching, try(Signed)), decides(worldly),
+		{"found on the chain", txn(tx.PhaseDispatching, try(tx.Signed)), decides(worldly),
 			"sent: SentAt never, Resent 0"},
 		{"to be sent, and the nodes had refused it",
-			txn(PhaseDone, try(Included, block), try(Refused, over), landedBy(1), orphan),
-			decides(worldly, sees(FateAbsent, 0), knows(func(l *Local) { l.Asked.Bytes.Number = 2 })),
+			txn(tx.PhaseDone, try(tx.Included, block), try(tx.Refused, over), landedBy(1), orphan),
+			decides(worldly, sees(tx.FateAbsent, 0), knows(func(l *Local) { l.Asked.Bytes.Number = 2 })),
 			"resending: Confirmed 2, LostAt never"},
-		{"orphaned, not lost", orphaned(), decides(worldly, sees(FateExpired, 4)),
+		{"orphaned, not lost", orphaned(), decides(worldly, sees(tx.FateExpired, 4)),
 			"orphaned: LostAt never"},
-		{"orphaned, in a pool", orphaned(), decides(worldly, recent, sees(FatePooled, 0)),
+		{"orphaned, in a pool", orphaned(), decides(worldly, recent, sees(tx.FatePooled, 0)),
 			"orphaned: Resent 0, LostAt never"},
-		{"orphaned, legacy, in a pool", orphaned(legacy), decides(worldly, sees(FatePooled, 0)),
+		{"orphaned, legacy, in a pool", orphaned(legacy), decides(worldly, sees(tx.FatePooled, 0)),
 			"orphaned: LostAt never"},
-		{"orphaned, legacy, gone", orphaned(legacy), decides(worldly, sees(FateAbsent, 0), never),
+		{"orphaned, legacy, gone", orphaned(legacy), decides(worldly, sees(tx.FateAbsent, 0), never),
 			"orphaned: LostAt 0s"},
-		{"orphaned, legacy, gone by one node's word", orphaned(legacy), decides(worldly, sees(FateAbsent, 0, disagreed)),
+		{"orphaned, legacy, gone by one node's word", orphaned(legacy), decides(worldly, sees(tx.FateAbsent, 0, disagreed)),
 			"orphaned: LostAt 0s"},
-		{"orphaned, legacy, gone for a while", orphaned(legacy), decides(worldly, sees(FateAbsent, 0)),
+		{"orphaned, legacy, gone for a while", orphaned(legacy), decides(worldly, sees(tx.FateAbsent, 0)),
 			"orphaned: nothing"},
 	}
 }
 
 func localOfEnds() []sample {
 	return []sample{
-		{"landed", txn(PhaseWatching, try(Sent)), decides(worldly, sees(FateIncluded, 2)),
+		{"landed", txn(tx.PhaseWatching, try(tx.Sent)), decides(worldly, sees(tx.FateIncluded, 2)),
 			"landed: said nothing, SentAt never, Resent 0, asked nothing"},
-		{"expired", txn(PhaseWatching, try(Sent)), decides(worldly, sees(FateExpired, 5)),
+		{"expired", txn(tx.PhaseWatching, try(tx.Sent)), decides(worldly, sees(tx.FateExpired, 5)),
 			"settled: SentAt never, Resent 0, FirstSent never, FirstHeight 0, asked nothing"},
-		{"not landed after all", txn(PhaseDone, try(Included, block), landedBy(1), orphan),
-			decides(worldly, sees(FateExpired, 5)),
+		{"not landed after all", txn(tx.PhaseDone, try(tx.Included, block), landedBy(1), orphan),
+			decides(worldly, sees(tx.FateExpired, 5)),
 			"settled: " + forgotten},
-		{"cancelled", txn(PhaseDispatching, try(Planned), cancelling), decides(worldly),
+		{"cancelled", txn(tx.PhaseDispatching, try(tx.Planned), cancelling), decides(worldly),
 			"cancelled: said nothing"},
 	}
 }

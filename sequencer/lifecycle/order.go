@@ -3,41 +3,43 @@ package lifecycle
 import (
 	"fmt"
 	"slices"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // Ask says what a person's order makes of a transaction as it is stored. Errors:
 // ErrNotCancellable, ErrNotRetryable, ErrMightStillLand, ErrFollowed, ErrNotExpired.
-func Ask(v *View, o Order) (Step, error) {
+func Ask(v *View, o tx.Order) (Step, error) {
 	t := v.Txn
 	s, err := v.order(o)
 	leaves := s.Txn != nil && t.Phase.Bound() && !s.Txn.Phase.Bound() && s.Txn.Landed == 0
 	if err == nil && leaves && len(v.Train.Behind) > 0 {
-		err = ErrFollowed
+		err = tx.ErrFollowed
 	}
 	if err != nil {
 		return Step{}, fmt.Errorf("transaction %s is %s: %w", t.UID, t.State(), err)
 	}
 	if s.Aside.Person = true; s.Txn != nil && s.Txn.Phase == t.Phase && s.Aside.Code == "" { // else its states say it
-		s.Aside.Code = map[OrderKind]string{OrderCancel: CodeToCancel, OrderDead: CodeResolved}[o.What]
+		s.Aside.Code = map[tx.OrderKind]string{tx.OrderCancel: tx.CodeToCancel, tx.OrderDead: tx.CodeResolved}[o.What]
 	}
 	return s, nil
 }
 
-func (v *View) order(o Order) (Step, error) {
+func (v *View) order(o tx.Order) (Step, error) {
 	switch o.What {
-	case OrderCancel:
+	case tx.OrderCancel:
 		if v.Txn.Phase.Final() {
-			return Step{}, v.mayLandOr(ErrNotCancellable)
+			return Step{}, v.mayLandOr(tx.ErrNotCancellable)
 		}
 		return v.cancel(), nil
-	case OrderRetry:
+	case tx.OrderRetry:
 		return v.again()
-	case OrderExpire:
-		if t := v.Txn; t.Phase != PhaseWaiting || t.Open() || !v.expired() || t.Ending == PhaseDone {
-			return Step{}, ErrNotExpired
+	case tx.OrderExpire:
+		if t := v.Txn; t.Phase != tx.PhaseWaiting || t.Open() || !v.expired() || t.Ending == tx.PhaseDone {
+			return Step{}, tx.ErrNotExpired
 		}
 		return v.overdue(), nil
-	case OrderLanded, OrderDead:
+	case tx.OrderLanded, tx.OrderDead:
 		return v.resolve(o)
 	}
 	return Step{}, nil
@@ -46,7 +48,7 @@ func (v *View) order(o Order) (Step, error) {
 // mayLandOr is ErrMightStillLand where that is why an order about what has ended is refused, else why.
 func (v *View) mayLandOr(why error) error {
 	if v.Txn.Phase.Final() && v.Txn.Open() {
-		return ErrMightStillLand
+		return tx.ErrMightStillLand
 	}
 	return why
 }
@@ -55,12 +57,12 @@ func (v *View) mayLandOr(why error) error {
 func (v *View) again() (Step, error) {
 	t := v.Txn
 	same := t.Ledger != "" && v.Batch.Known && v.Batch.Idempotent // which takes it as the same
-	if t.Phase != PhaseFailed && t.Phase != PhaseUnresolved || t.Open() && !same || v.expired() {
-		return Step{}, v.mayLandOr(ErrNotRetryable)
+	if t.Phase != tx.PhaseFailed && t.Phase != tx.PhaseUnresolved || t.Open() && !same || v.expired() {
+		return Step{}, v.mayLandOr(tx.ErrNotRetryable)
 	}
-	return v.with(func(t *Transaction) {
+	return v.with(func(t *tx.Transaction) {
 		if a := t.FirstOpen(); a != nil {
-			a.letGo(v.Now)
+			a.LetGo(v.Now)
 		}
 		clearEnd(t)
 		t.Retries = 0
@@ -68,19 +70,19 @@ func (v *View) again() (Step, error) {
 }
 
 // resolve: a person says what became of an attempt of which nobody knows.
-func (v *View) resolve(o Order) (s Step, err error) {
+func (v *View) resolve(o tx.Order) (s Step, err error) {
 	t := v.Txn
-	if !t.Open() || t.Phase != PhaseUnresolved && t.Phase != PhaseWatching {
-		return s, fmt.Errorf("no attempt of it has an unknown outcome: %w", ErrNotRetryable)
+	if !t.Open() || t.Phase != tx.PhaseUnresolved && t.Phase != tx.PhaseWatching {
+		return s, fmt.Errorf("no attempt of it has an unknown outcome: %w", tx.ErrNotRetryable)
 	}
-	if t.Ledger != "" && o.What == OrderLanded {
+	if t.Ledger != "" && o.What == tx.OrderLanded {
 		s = v.committed(ReasonOrdered)
-		if t.Phase == PhaseUnresolved {
-			s.Aside.Code = CodeLate
+		if t.Phase == tx.PhaseUnresolved {
+			s.Aside.Code = tx.CodeLate
 		}
 		return s, nil
 	}
-	if s = v.lookBack(v.dead()); o.What == OrderLanded {
+	if s = v.lookBack(v.dead()); o.What == tx.OrderLanded {
 		s = v.ordered(o.Hash)
 	}
 	s.Aside.ForgetNonce, s.Aside.DropBytes = t.Ledger == "", t.Ledger == ""
@@ -91,67 +93,67 @@ func (v *View) resolve(o Order) (s Step, err error) {
 // and no further attempt is made.
 func (v *View) cancel() Step {
 	switch v.Txn.Phase {
-	case PhaseWaiting, PhaseFailing, PhaseDelayed:
-		if !v.Txn.Open() && v.Txn.shallow() == nil && len(v.Train.Behind) == 0 && v.Txn.Ending != PhaseDone {
+	case tx.PhaseWaiting, tx.PhaseFailing, tx.PhaseDelayed:
+		if !v.Txn.Open() && v.Txn.Shallow() == nil && len(v.Train.Behind) == 0 && v.Txn.Ending != tx.PhaseDone {
 			return v.cancelled()
 		}
 	}
-	return v.with(func(t *Transaction) { t.CancelRequested = true }).to(v.Txn.Phase, ReasonOrdered)
+	return v.with(func(t *tx.Transaction) { t.CancelRequested = true }).to(v.Txn.Phase, ReasonOrdered)
 }
 
 // ordered: a person says that it landed.
 func (v *View) ordered(hash string) Step {
-	g := Sighting{Hash: hash}
+	g := tx.Sighting{Hash: hash}
 	a := attemptOf(v.Txn, &g)
-	late := v.Txn.Phase == PhaseUnresolved
-	s := v.with(func(t *Transaction) {
+	late := v.Txn.Phase == tx.PhaseUnresolved
+	s := v.with(func(t *tx.Transaction) {
 		for i := range t.Attempts {
 			switch b := &t.Attempts[i]; {
 			case b.Number == a.Number:
-				b.become(Included, v.Now)
+				b.Become(tx.Included, v.Now)
 				if b.Hash != hash {
 					b.NodeHash = hash
 				}
 			case b.Open():
-				b.become(Replaced, v.Now)
+				b.Become(tx.Replaced, v.Now)
 			}
 		}
-		t.deepen()
+		deepen(t)
 		t.Landed = a.Number
 		t.Done = fmt.Appendf(nil, `{"blockHeight":null,"stateHash":null,"hash":%q}`, hash)
-	}).end(PhaseDone, ReasonOrdered)
+	}).end(tx.PhaseDone, ReasonOrdered)
 	s.Txn.FinalAt = v.Now // a person has the last word
 	if late {
-		s.Aside.Code = CodeLate
+		s.Aside.Code = tx.CodeLate
 	}
 	return s
 }
 
 // dead: a person says that nothing of it will land.
 func (v *View) dead() Step {
-	u := v.with(func(t *Transaction) { t.close(v.Now, func(a *Attempt) { a.become(Expired, v.Now) }) })
-	if u.Txn.Phase == PhaseUnresolved {
-		return u.to(PhaseUnresolved, ReasonOrdered)
+	u := v.with(func(t *tx.Transaction) { closeAll(t, v.Now, func(a *tx.Attempt) { a.Become(tx.Expired, v.Now) }) })
+	if u.Txn.Phase == tx.PhaseUnresolved {
+		return u.to(tx.PhaseUnresolved, ReasonOrdered)
 	}
 	return u.closed(ReasonOrdered)
 }
 
-// stood is what t was DONE by before another command of it was found, nil if it was not.
-func (t *Transaction) stood() *Attempt {
-	return t.Attempt(1 + slices.IndexFunc(t.Attempts, func(a Attempt) bool { return a.State == Included }))
+// hasStood is what t was DONE by before another command of it was found, nil if it was not.
+func hasStood(t *tx.Transaction) *tx.Attempt {
+	return t.Attempt(1 + slices.IndexFunc(t.Attempts, func(a tx.Attempt) bool { return a.State == tx.Included }))
 }
 
 // closed goes on where nothing is open any more, and nothing has landed.
 func (v *View) closed(why Reason) Step {
 	switch {
-	case v.Txn.Ending != PhaseDone && v.Txn.Ending != PhaseUnresolved && !v.Txn.CancelRequested && v.expired():
+	case v.Txn.Ending != tx.PhaseDone && v.Txn.Ending != tx.PhaseUnresolved && !v.Txn.CancelRequested && v.expired():
 		return v.overdue()
-	case v.Txn.Ending == PhaseDone && v.Txn.stood() != nil:
-		a := v.Txn.stood()
-		s := v.with(func(t *Transaction) { t.Landed, t.Reopened = a.Number, true }).end(PhaseDone, why)
+	case v.Txn.Ending == tx.PhaseDone && hasStood(v.Txn) != nil:
+		a := hasStood(v.Txn)
+		s := v.with(func(t *tx.Transaction) { t.Landed, t.Reopened = a.Number, true }).end(tx.PhaseDone, why)
 		s.Aside.LandedWith = &a.Nonce
 		return s
-	case v.Txn.Ending != "" && v.Txn.Ending != PhaseWaiting:
+	case v.Txn.Ending != "" && v.Txn.Ending != tx.PhaseWaiting:
 		return v.end(v.Txn.Ending, why)
 	case v.Txn.CancelRequested:
 		return v.cancelled()
@@ -160,5 +162,5 @@ func (v *View) closed(why Reason) Step {
 		s.Txn.Ending = ""
 		return s
 	}
-	return v.to(PhaseFailing, why)
+	return v.to(tx.PhaseFailing, why)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/fees"
+	"mina-sequencer/sequencer/tx"
 )
 
 // accountRest is how long a sender rests before its account is looked at again.
@@ -22,8 +23,8 @@ func (v *View) plan() Step {
 		return v.noChain("no node says when its slots begin, and it has a deadline")
 	}
 	fee, quote := v.fee()
-	a := Attempt{
-		Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: fee, Quote: quote, State: Planned,
+	a := tx.Attempt{
+		Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: fee, Quote: quote, State: tx.Planned,
 		ValidUntil: last, Slot: v.Tip.TipSlot, StartedAt: v.Now,
 	}
 	open := t.FirstOpen()
@@ -33,10 +34,10 @@ func (v *View) plan() Step {
 	} else if s, placed := v.place(&a); !placed {
 		return s
 	}
-	s := v.to(PhaseDispatching, ReasonPlanning)
+	s := v.to(tx.PhaseDispatching, ReasonPlanning)
 	s.Txn.Attempts = append(s.Txn.Attempts, a)
 	s.Local.Taken, s.Local.Marked, s.Local.Legacy, s.Local.NoResign = a.Number, 0, false, false
-	if follows && a.State != Early {
+	if follows && a.State != tx.Early {
 		s.Aside.Follows = &a.Nonce
 	}
 	// The sender's next nonce is not lowered for an attempt at a nonce that is open: successors may
@@ -50,7 +51,7 @@ func (v *View) plan() Step {
 }
 
 // place gives a fresh attempt its nonce; false if something has to happen first.
-func (v *View) place(a *Attempt) (s Step, placed bool) {
+func (v *View) place(a *tx.Attempt) (s Step, placed bool) {
 	if !v.Train.alone() {
 		if s, turned := v.awaitsNonce(); turned {
 			return s, false
@@ -79,8 +80,8 @@ func (v *View) unfit() (Step, bool) {
 		again.Local.Asked = Asked{}
 		return again, true
 	case s.Gone:
-		return v.deferred(deferral{Error: Error{Code: CodeUnavailable, Message: "the sender is no longer registered"},
-			Why: Rested, Rest: v.Policy.RetryDelay}), true
+		return v.deferred(deferral{Error: tx.Error{Code: tx.CodeUnavailable, Message: "the sender is no longer registered"},
+			Why: tx.Rested, Rest: v.Policy.RetryDelay}), true
 	case !s.Greeted:
 		return v.ask(AskHealth, ReasonPlanning), true
 	case !v.Tip.Fresh:
@@ -98,7 +99,7 @@ func (v *View) unfit() (Step, bool) {
 // halted reports whether nothing is begun, for the network takes nothing. What was signed before
 // goes on being offered.
 func (v *View) halted() bool {
-	return !v.Halted.IsZero() && !v.Txn.Open() && v.Txn.shallow() == nil && !v.Txn.Halts()
+	return !v.Halted.IsZero() && !v.Txn.Open() && v.Txn.Shallow() == nil && !v.Txn.Halts()
 }
 
 // nonce is the one that a fresh attempt takes: the sender's next, if the account's nonce on the chain
@@ -122,9 +123,9 @@ func (v *View) nonce(fee uint64) (uint32, Step, bool) {
 		return 0, v.cannotPay("Insufficient_funds", fmt.Sprintf("%s has %s MINA to spend, the fee is %s",
 			v.Txn.Sender, fees.FormatMina(account.Balance), fees.FormatMina(fee))), false
 	case next != nil && account.Nonce > *next:
-		return 0, v.deferred(deferral{Error: Error{Code: string(StoppedNonce), Message: fmt.Sprintf(
+		return 0, v.deferred(deferral{Error: tx.Error{Code: string(tx.StoppedNonce), Message: fmt.Sprintf(
 			"the account's nonce on the chain is %d, ours is %d: somebody else uses it", account.Nonce, *next)},
-			Why: StoppedNonce, Rest: Never, By: fmt.Sprint(*next)}), false
+			Why: tx.StoppedNonce, Rest: Never, By: fmt.Sprint(*next)}), false
 	case v.reappeared(account.Nonce):
 		return 0, v.behindOurs(account.Nonce, "may land yet"), false
 	case next != nil && account.Nonce == *next:
@@ -144,9 +145,9 @@ func (v *View) nonce(fee uint64) (uint32, Step, bool) {
 
 // behindOurs: the account's nonce lags behind one of ours (nodes that lag, or a reorg).
 func (v *View) behindOurs(chain uint32, what string) Step {
-	return v.deferred(deferral{Error: Error{Code: CodeNonceBehind,
+	return v.deferred(deferral{Error: tx.Error{Code: tx.CodeNonceBehind,
 		Message: fmt.Sprintf("the chain is at nonce %d, and one of ours %s", chain, what)},
-		Why: Rested, Rest: v.Policy.InclusionInterval})
+		Why: tx.Rested, Rest: v.Policy.InclusionInterval})
 }
 
 // fee is that of the next attempt, and what it was estimated from.
@@ -164,9 +165,10 @@ func (v *View) ladder() uint64 {
 	switch {
 	case last == nil, t.Retries == 0 && !t.Open():
 		return min(v.Policy.Fee, v.feeMax())
-	case last.provedAhead(), last.Cause == CauseHeld, last.Cause == CauseOutdated, last.stalled(),
-		t.Deferred > 0 && (last.State == Dropped || last.State == Proved || last.State == Refused && !last.paidTooLittle()),
-		v.Policy.BumpOnPrice && !t.Open() && !last.paidTooLittle():
+	case last.ProvedAhead(), last.Cause == tx.CauseHeld, last.Cause == tx.CauseOutdated, last.Stalled(),
+		t.Deferred > 0 && (last.State == tx.Dropped || last.State == tx.Proved || last.State == tx.Refused &&
+			!last.PaidTooLittle()),
+		v.Policy.BumpOnPrice && !t.Open() && !last.PaidTooLittle():
 		return min(last.Fee, v.feeMax()) // that was no try, or its fee was not at fault
 	}
 	return min(v.Policy.Fees().Raised(last.Fee), v.feeMax())
@@ -182,8 +184,8 @@ func (v *View) feeMax() uint64 {
 
 // A deferral is why an attempt cannot be made now.
 type deferral struct {
-	Error Error
-	Why   SenderReason
+	Error tx.Error
+	Why   tx.SenderReason
 	Rest  time.Duration // of the sender
 	By    string
 	Hold  time.Duration // of the queue; 0 where the cause concerns the sender alone
@@ -193,12 +195,12 @@ type deferral struct {
 // to its queue, or waits for what is open, and the sender rests. No retry counts. A plan that no
 // worker can have seen is deleted; any other is kept as Dropped.
 func (v *View) deferred(d deferral) Step {
-	u := v.with(func(t *Transaction) {
+	u := v.with(func(t *tx.Transaction) {
 		a := t.Last()
 		switch {
-		case a == nil || !a.Pending() && a.State != Called:
-		case a.State == Called || a.Lost() || v.Local.Taken == 0:
-			a.drop(CauseError, &d.Error, v.Now)
+		case a == nil || !a.Pending() && a.State != tx.Called:
+		case a.State == tx.Called || a.Lost() || v.Local.Taken == 0:
+			a.Drop(tx.CauseError, &d.Error, v.Now)
 		default:
 			t.Attempts = t.Attempts[:len(t.Attempts)-1]
 		}
@@ -209,7 +211,7 @@ func (v *View) deferred(d deferral) Step {
 	}
 	if v.hasPredecessor() && !v.Txn.Open() {
 		s := u.yields(&d.Error) // those ahead go on
-		if d.Why != Rested {
+		if d.Why != tx.Rested {
 			s.Aside.Rest = rest
 		}
 		return s
@@ -221,11 +223,11 @@ func (v *View) deferred(d deferral) Step {
 		return s
 	}
 	var s Step
-	if u.Txn.Open() || u.Txn.shallow() != nil {
-		s = u.to(PhaseDelayed, ReasonDeferred)
+	if u.Txn.Open() || u.Txn.Shallow() != nil {
+		s = u.to(tx.PhaseDelayed, ReasonDeferred)
 		s.Txn.DueAt = v.Now.Add(max(d.Rest, d.Hold))
 	} else {
-		s = u.to(PhaseWaiting, ReasonDeferred)
+		s = u.to(tx.PhaseWaiting, ReasonDeferred)
 		s.Local = Local{}
 		s.Aside.Hold = d.Hold
 	}
@@ -237,7 +239,7 @@ func (v *View) deferred(d deferral) Step {
 
 // away defers because the worker is not reached or has no time; least is how long it asks to be left
 // alone. The queue is held, too, longer with each deferral.
-func (v *View) away(e Error, least time.Duration) Step {
+func (v *View) away(e tx.Error, least time.Duration) Step {
 	n := 0
 	if s := v.Local.Asked.Sender; s != nil {
 		n = s.Away
@@ -246,26 +248,26 @@ func (v *View) away(e Error, least time.Duration) Step {
 	if least != 0 {
 		rest, hold = least, v.Policy.grown(least, v.Txn.Deferred)
 	}
-	if e.Code == string(WrongNetwork) { // it did sign, so that the attempt is kept; no retry counts
-		u := v.with(func(t *Transaction) { t.Last().blame(CauseLost, &e) })
-		return u.deferred(deferral{Error: e, Why: WrongNetwork, Rest: rest})
+	if e.Code == string(tx.WrongNetwork) { // it did sign, so that the attempt is kept; no retry counts
+		u := v.with(func(t *tx.Transaction) { t.Last().Blame(tx.CauseLost, &e) })
+		return u.deferred(deferral{Error: e, Why: tx.WrongNetwork, Rest: rest})
 	}
-	return v.deferred(deferral{Error: e, Why: Rested, Rest: rest, Hold: hold})
+	return v.deferred(deferral{Error: e, Why: tx.Rested, Rest: rest, Hold: hold})
 }
 
 func (v *View) noChain(why string) Step {
-	e := Error{Code: CodeNoChain, Message: why}
-	return v.deferred(deferral{Error: e, Why: Rested, Rest: v.Policy.InclusionInterval})
+	e := tx.Error{Code: tx.CodeNoChain, Message: why}
+	return v.deferred(deferral{Error: e, Why: tx.Rested, Rest: v.Policy.InclusionInterval})
 }
 
 func (v *View) cannotPay(code, why string) Step {
-	return v.deferred(deferral{Error: Error{Code: code, Message: why}, Why: LowBalance, Rest: accountRest})
+	return v.deferred(deferral{Error: tx.Error{Code: code, Message: why}, Why: tx.LowBalance, Rest: accountRest})
 }
 
 // unknownType: this process does not dispatch the type. It goes back, for one that does.
 func (v *View) unknownType() Step {
-	e := Error{Code: CodeUnknownType, Message: "this process does not dispatch " + v.Txn.Type}
-	return v.deferred(deferral{Error: e, Why: Rested, Rest: v.Policy.grown(time.Second, v.Txn.Deferred)})
+	e := tx.Error{Code: tx.CodeUnknownType, Message: "this process does not dispatch " + v.Txn.Type}
+	return v.deferred(deferral{Error: e, Why: tx.Rested, Rest: v.Policy.grown(time.Second, v.Txn.Deferred)})
 }
 
 // costly: the plan would pass a fee limit; its sender, or its queue where that or whoever
@@ -276,10 +278,10 @@ func (v *View) costly(d Denied) Step {
 		return v.deferred(deferral{Error: *e, Hold: max(d.Left, time.Second)})
 	}
 	// It ends with the day, whatever else the sender rests for.
-	return v.deferred(deferral{Error: *e, Why: Rested, Rest: d.Left, By: "fees"})
+	return v.deferred(deferral{Error: *e, Why: tx.Rested, Rest: d.Left, By: "fees"})
 }
 
-func costlyError(p *Policy, d Denied) *Error {
+func costlyError(p *Policy, d Denied) *tx.Error {
 	who, limit := "the sender", p.FeeLimitSender
 	switch {
 	case d.Everybody:
@@ -289,8 +291,8 @@ func costlyError(p *Policy, d Denied) *Error {
 	case d.Budget != "":
 		who, limit = d.Budget, p.FeeLimitQueue
 	}
-	return &Error{
-		Code: CodeFeeLimit,
+	return &tx.Error{
+		Code: tx.CodeFeeLimit,
 		Message: fmt.Sprintf("%s may spend %s MINA on fees in a day (UTC), and has spent %s of it",
 			who, fees.FormatMina(limit), fees.FormatMina(d.Spent)),
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/fees"
+	"mina-sequencer/sequencer/tx"
 )
 
 const most = math.MaxUint32
@@ -14,31 +15,31 @@ const most = math.MaxUint32
 // TestPlannedFee: what the next attempt pays, by what became of the last.
 func TestPlannedFee(t *testing.T) {
 	t.Parallel()
-	refusedAs := func(code string) *Transaction {
-		return txn(PhaseDispatching, try(Refused, over, fee(150), failedBy(code)), retried(1), deferrals(1))
+	refusedAs := func(code string) *tx.Transaction {
+		return txn(tx.PhaseDispatching, try(tx.Refused, over, fee(150), failedBy(code)), retried(1), deferrals(1))
 	}
 	for name, c := range map[string]struct {
-		in   *Transaction
+		in   *tx.Transaction
 		want uint64
 	}{
 		"refused for its sender":       {refusedAs("Insufficient_funds"), 150},
 		"refused for its fee":          {refusedAs(fees.CodeTooLow), 225},
-		"expired as the network stood": {txn(PhaseDispatching, try(Expired, over, fee(150), stalled), retried(1)), 150},
-		"the first":                    {txn(PhaseDispatching), 100},
-		"a retry":                      {txn(PhaseDispatching, try(Expired, over), retried(1)), 150},
-		"a retry of a retry":           {txn(PhaseDispatching, try(Expired, over, fee(150)), retried(2)), 225},
-		"at the cap":                   {txn(PhaseDispatching, try(Expired, over, fee(300)), retried(9)), 300},
-		"something open":               {txn(PhaseDispatching, try(Unknown)), 150},
-		"a person's retry":             {txn(PhaseDispatching, try(Expired, over, fee(300))), 100},
-		"no worker took the last on": {txn(PhaseDispatching, try(Planned, over, fee(150)), retried(1),
+		"expired as the network stood": {txn(tx.PhaseDispatching, try(tx.Expired, over, fee(150), stalled), retried(1)), 150},
+		"the first":                    {txn(tx.PhaseDispatching), 100},
+		"a retry":                      {txn(tx.PhaseDispatching, try(tx.Expired, over), retried(1)), 150},
+		"a retry of a retry":           {txn(tx.PhaseDispatching, try(tx.Expired, over, fee(150)), retried(2)), 225},
+		"at the cap":                   {txn(tx.PhaseDispatching, try(tx.Expired, over, fee(300)), retried(9)), 300},
+		"something open":               {txn(tx.PhaseDispatching, try(tx.Unknown)), 150},
+		"a person's retry":             {txn(tx.PhaseDispatching, try(tx.Expired, over, fee(300))), 100},
+		"no worker took the last on": {txn(tx.PhaseDispatching, try(tx.Planned, over, fee(150)), retried(1),
 			deferrals(1)), 150},
-		"the worker of the last failed":  {txn(PhaseDispatching, try(Planned, over, fee(150), failedBy("E")), retried(1)), 225},
-		"the last was taken back":        {txn(PhaseDispatching, try(Planned, over, fee(150), failedBy(CodeHeld)), retried(1)), 150},
-		"none of them above a lower cap": {txn(PhaseDispatching, try(Planned, over, fee(500), failedBy(CodeHeld)), retried(1)), 300},
-		"the last was dropped":           {txn(PhaseDispatching, try(Planned, over, fee(150)), retried(1)), 225},
-		"deferred after what was in a block": {txn(PhaseDispatching, try(FailedIn, over, fee(150)), retried(1),
+		"the worker of the last failed":  {txn(tx.PhaseDispatching, try(tx.Planned, over, fee(150), failedBy("E")), retried(1)), 225},
+		"the last was taken back":        {txn(tx.PhaseDispatching, try(tx.Planned, over, fee(150), failedBy(tx.CodeHeld)), retried(1)), 150},
+		"none of them above a lower cap": {txn(tx.PhaseDispatching, try(tx.Planned, over, fee(500), failedBy(tx.CodeHeld)), retried(1)), 300},
+		"the last was dropped":           {txn(tx.PhaseDispatching, try(tx.Planned, over, fee(150)), retried(1)), 225},
+		"deferred after what was in a block": {txn(tx.PhaseDispatching, try(tx.FailedIn, over, fee(150)), retried(1),
 			deferrals(1)), 225},
-		"of more than were kept, the last pays": {txn(PhaseDispatching, try(Expired, over, fee(300)), try(Expired, over),
+		"of more than were kept, the last pays": {txn(tx.PhaseDispatching, try(tx.Expired, over, fee(300)), try(tx.Expired, over),
 			retried(2)), 150},
 	} {
 		if got, _ := view(c.in).fee(); got != c.want {
@@ -47,15 +48,15 @@ func TestPlannedFee(t *testing.T) {
 	}
 	onPrice := func(v *View) { v.Policy.BumpOnPrice = true }
 	for name, c := range map[string]struct {
-		in   *Transaction
+		in   *tx.Transaction
 		want uint64
 	}{
-		"its worker failed":      {txn(PhaseDispatching, try(Planned, over, fee(150), failedBy("E")), retried(1)), 150},
-		"it failed in its block": {txn(PhaseDispatching, try(FailedIn, over, fee(150)), retried(1)), 150},
-		"its proof was refused":  {txn(PhaseDispatching, try(Refused, over, fee(150), failedBy("Invalid_proof")), retried(1)), 150},
-		"its fee was":            {txn(PhaseDispatching, try(Refused, over, fee(150), failedBy(fees.CodeTooLow)), retried(1)), 225},
-		"it expired":             {txn(PhaseDispatching, try(Expired, over, fee(150)), retried(1)), 225},
-		"something open":         {txn(PhaseDispatching, try(Unknown), try(Planned, over), retried(1)), 150},
+		"its worker failed":      {txn(tx.PhaseDispatching, try(tx.Planned, over, fee(150), failedBy("E")), retried(1)), 150},
+		"it failed in its block": {txn(tx.PhaseDispatching, try(tx.FailedIn, over, fee(150)), retried(1)), 150},
+		"its proof was refused":  {txn(tx.PhaseDispatching, try(tx.Refused, over, fee(150), failedBy("Invalid_proof")), retried(1)), 150},
+		"its fee was":            {txn(tx.PhaseDispatching, try(tx.Refused, over, fee(150), failedBy(fees.CodeTooLow)), retried(1)), 225},
+		"it expired":             {txn(tx.PhaseDispatching, try(tx.Expired, over, fee(150)), retried(1)), 225},
+		"something open":         {txn(tx.PhaseDispatching, try(tx.Unknown), try(tx.Planned, over), retried(1)), 150},
 	} {
 		if got, _ := view(c.in, onPrice).fee(); got != c.want {
 			t.Errorf("by the price, %s: %d, want %d", name, got, c.want)
@@ -72,20 +73,20 @@ func TestPlannedTooDear(t *testing.T) {
 		250: "planning; DISPATCHING, BLOCKED; 1 dropped 7@250", 251: "proving; prove 1",
 	} {
 		lowered := func(v *View) { v.Policy.FeeMax = most - 1 }
-		in := txn(PhaseDispatching, try(Planned, fee(250)))
+		in := txn(tx.PhaseDispatching, try(tx.Planned, fee(250)))
 		s := Decide(view(in, asked(good()), anew, lowered))
 		if s.Txn == nil || s.Txn.Losses > 0 != (most == 251) {
 			t.Errorf("%d: %+v, want %s", most, s, want)
 		}
 		const words = "planned for 0.00000025 MINA, and at most 0.000000249 are allowed by now"
 		a := s.Txn.Attempts[0]
-		if most == 250 && (a.Error == nil || a.Error.Message != words || a.Error.Code != CodeExpired || a.EndedAt.IsZero()) {
+		if most == 250 && (a.Error == nil || a.Error.Message != words || a.Error.Code != tx.CodeExpired || a.EndedAt.IsZero()) {
 			t.Errorf("%d: ended with %+v", most, a.Error)
 		}
 	}
-	raise := txn(PhaseWatching, try(Sent), try(Planned, fee(250)))
+	raise := txn(tx.PhaseWatching, try(tx.Sent), try(tx.Planned, fee(250)))
 	for most, want := range map[uint64]bool{249: false, 250: true} {
-		s := Decide(view(raise, sees(FatePooled, 0), func(v *View) { v.Policy.FeeMax = most }))
+		s := Decide(view(raise, sees(tx.FatePooled, 0), func(v *View) { v.Policy.FeeMax = most }))
 		if goesOn := s.Txn == nil; goesOn != want {
 			t.Errorf("a raise to 250 where %d are allowed: %+v", most, s)
 		}
@@ -95,12 +96,12 @@ func TestPlannedTooDear(t *testing.T) {
 // TestPlannedTooLate: what was planned for a time that is over is told so, for it has cost nothing.
 func TestPlannedTooLate(t *testing.T) {
 	t.Parallel()
-	s := Decide(view(txn(PhaseDispatching, try(Planned, until(300))), asked(good()),
+	s := Decide(view(txn(tx.PhaseDispatching, try(tx.Planned, until(300))), asked(good()),
 		knows(func(l *Local) { l.Taken = 0 })))
 	if s.Txn == nil {
 		t.Fatalf("%+v", s)
 	}
-	if a := s.Txn.Last(); a.EndedAt.IsZero() || a.Error == nil || a.Error.Code != CodeExpired || a.Cause != CauseOutdated {
+	if a := s.Txn.Last(); a.EndedAt.IsZero() || a.Error == nil || a.Error.Code != tx.CodeExpired || a.Cause != tx.CauseOutdated {
 		t.Errorf("%+v", a)
 	}
 }
@@ -108,9 +109,9 @@ func TestPlannedTooLate(t *testing.T) {
 // TestLapsed: only what has a last slot can be too late.
 func TestLapsed(t *testing.T) {
 	t.Parallel()
-	v := view(txn(PhaseDispatching))
+	v := view(txn(tx.PhaseDispatching))
 	for until, want := range map[uint32]bool{0: false, 1: true, 301: true, 302: false} {
-		if got := v.lapsed(&Attempt{ValidUntil: until}); got != want {
+		if got := v.lapsed(&tx.Attempt{ValidUntil: until}); got != want {
 			t.Errorf("valid until %d: lapsed %t", until, got)
 		}
 	}
@@ -120,13 +121,13 @@ func TestLapsed(t *testing.T) {
 func TestYields(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		in   *Transaction
+		in   *tx.Transaction
 		want string
 	}{
-		"planned":              {txn(PhaseDispatching, try(Planned)), "E"},
-		"it has its error":     {txn(PhaseDispatching, try(Planned, over, failedBy("F"))), "F"},
-		"a worker may send it": {txn(PhaseDispatching, try(Planned, legacy)), ""},
-		"it was sent":          {txn(PhaseDispatching, try(Refused, over)), ""},
+		"planned":              {txn(tx.PhaseDispatching, try(tx.Planned)), "E"},
+		"it has its error":     {txn(tx.PhaseDispatching, try(tx.Planned, over, failedBy("F"))), "F"},
+		"a worker may send it": {txn(tx.PhaseDispatching, try(tx.Planned, legacy)), ""},
+		"it was sent":          {txn(tx.PhaseDispatching, try(tx.Refused, over)), ""},
 	} {
 		s, got := view(c.in).yields(oops("E")), ""
 		if e := s.Txn.Last().Error; e != nil {
@@ -141,9 +142,9 @@ func TestYields(t *testing.T) {
 // TestAmong: only what is asked about a sender depends on what else its queue has in flight.
 func TestAmong(t *testing.T) {
 	t.Parallel()
-	v := view(txn(PhaseDispatching))
+	v := view(txn(tx.PhaseDispatching))
 	for kind, want := range map[Kind]bool{AskSender: true, AskAccount: false} {
-		v.Train = Train{Ahead: []Member{{Txn: txn(PhaseWatching, try(Sent))}}}
+		v.Train = Train{Ahead: []Member{{Txn: txn(tx.PhaseWatching, try(tx.Sent))}}}
 		if s := v.ask(kind, ReasonPlanning); s.Do.Among != want {
 			t.Errorf("%s behind another: among %t", kind, s.Do.Among)
 		}
@@ -158,15 +159,15 @@ func TestAmong(t *testing.T) {
 // that were dropped.
 func TestUnsent(t *testing.T) {
 	t.Parallel()
-	ahead := func(a *Attempt) { over(a); failedBy(CodeProvedAhead)(a) }
+	ahead := func(a *tx.Attempt) { over(a); failedBy(tx.CodeProvedAhead)(a) }
 	for name, c := range map[string]struct {
-		in   *Transaction
+		in   *tx.Transaction
 		want int
 	}{
-		"directly":           {txn(PhaseDispatching, try(Planned, ahead), try(Planned)), 1},
-		"past a plan":        {txn(PhaseDispatching, try(Planned, ahead), try(Planned, over), try(Planned)), 1},
-		"past two":           {txn(PhaseDispatching, try(Planned, ahead), try(Planned, over), try(Planned, over), try(Planned)), 1},
-		"not past a failure": {txn(PhaseDispatching, try(Planned, ahead), try(Planned, over, failedBy("E")), try(Planned)), 0},
+		"directly":           {txn(tx.PhaseDispatching, try(tx.Planned, ahead), try(tx.Planned)), 1},
+		"past a plan":        {txn(tx.PhaseDispatching, try(tx.Planned, ahead), try(tx.Planned, over), try(tx.Planned)), 1},
+		"past two":           {txn(tx.PhaseDispatching, try(tx.Planned, ahead), try(tx.Planned, over), try(tx.Planned, over), try(tx.Planned)), 1},
+		"not past a failure": {txn(tx.PhaseDispatching, try(tx.Planned, ahead), try(tx.Planned, over, failedBy("E")), try(tx.Planned)), 0},
 	} {
 		v, got := view(c.in), 0
 		v.Train.Commuting = true
@@ -182,8 +183,8 @@ func TestUnsent(t *testing.T) {
 // TestOutlived: what goes on to be watched is asked about anew.
 func TestOutlived(t *testing.T) {
 	t.Parallel()
-	s := view(txn(PhaseDispatching, try(Sent), try(Planned)), worldly).outlived()
-	if s.Txn.Phase != PhaseWatching || s.Txn.Ending != PhaseWaiting || s.Local.Asked != (Asked{}) ||
+	s := view(txn(tx.PhaseDispatching, try(tx.Sent), try(tx.Planned)), worldly).outlived()
+	if s.Txn.Phase != tx.PhaseWatching || s.Txn.Ending != tx.PhaseWaiting || s.Local.Asked != (Asked{}) ||
 		s.Txn.Last().Pending() {
 		t.Errorf("%+v, %+v", s.Txn, s.Local)
 	}
@@ -224,7 +225,7 @@ func TestNonce(t *testing.T) {
 		"the highest has landed": {[]change{sender(nil, nil), holds(most, 100), landedAt(most)}, 0,
 			"NONCE_BEHIND"},
 	} {
-		v := view(txn(PhaseDispatching), c.given...)
+		v := view(txn(tx.PhaseDispatching), c.given...)
 		fee, _ := v.fee()
 		got, s, known := v.nonce(fee)
 		said := told(v, s)
@@ -241,13 +242,13 @@ func TestNonce(t *testing.T) {
 		"ours is behind":                {n(nonce - 1), n(nonce)},
 		"ours is not known":             {nil, n(nonce)},
 	} {
-		open := view(txn(PhaseDispatching, try(Unknown)), sender(c.next, nil))
+		open := view(txn(tx.PhaseDispatching, try(tx.Unknown)), sender(c.next, nil))
 		s := Decide(open)
 		if s.Txn == nil || s.Txn.Last().Nonce != nonce || !reflect.DeepEqual(s.Aside.NextNonce, c.want) {
 			t.Errorf("while an attempt is open, %s: %s", name, told(open, s))
 		}
 	}
-	down := view(txn(PhaseDispatching), sender(n(9), nil), holds(7, 100), none)
+	down := view(txn(tx.PhaseDispatching), sender(n(9), nil), holds(7, 100), none)
 	planned := Decide(down)
 	down.Txn, down.Local = planned.Txn, planned.Local
 	if s := Decide(down); s.Do.Kind != Prove || s.Do.Number != 1 {
@@ -346,9 +347,9 @@ func TestSlots(t *testing.T) {
 // TestLastNonces: what follows the highest nonce is not the first.
 func TestLastNonces(t *testing.T) {
 	t.Parallel()
-	last := func(g *Sighting) { g.Nonce = most }
-	for _, f := range []Fate{FateIncluded, FateFailed, FateDisplaced} {
-		v := view(txn(PhaseWatching, try(Sent, at(most))), sees(f, 9, last))
+	last := func(g *tx.Sighting) { g.Nonce = most }
+	for _, f := range []tx.Fate{tx.FateIncluded, tx.FateFailed, tx.FateDisplaced} {
+		v := view(txn(tx.PhaseWatching, try(tx.Sent, at(most))), sees(f, 9, last))
 		if s := Decide(v); s.Aside.Least[payer] != most {
 			t.Errorf("%s: %s", f, told(v, s))
 		}
@@ -359,23 +360,23 @@ func TestLastNonces(t *testing.T) {
 func TestLastSlots(t *testing.T) {
 	t.Parallel()
 	late := knows(func(l *Local) { l.SentAt = clock.Add(-20 * time.Minute) })
-	young := txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Slot, a.SentSlot = most-2, most-2 }))
-	v := view(young, sees(FatePooled, 0), late, func(v *View) { v.Tip.TipSlot, v.Tip.Slot = most-1, most-1 })
+	young := txn(tx.PhaseWatching, try(tx.Sent, func(a *tx.Attempt) { a.Slot, a.SentSlot = most-2, most-2 }))
+	v := view(young, sees(tx.FatePooled, 0), late, func(v *View) { v.Tip.TipSlot, v.Tip.Slot = most-1, most-1 })
 	if s := Decide(v); s.Reason != ReasonPool {
 		t.Errorf("at the last slots: %s", told(v, s))
 	}
-	never := txn(PhaseWatching, try(Sent))
-	v = view(never, sees(FatePooled, 0), late, func(v *View) { v.Policy.BumpAfter = most })
+	never := txn(tx.PhaseWatching, try(tx.Sent))
+	v = view(never, sees(tx.FatePooled, 0), late, func(v *View) { v.Policy.BumpAfter = most })
 	if s := Decide(v); s.Reason != ReasonPool {
 		t.Errorf("with the longest BUMP_AFTER: %s", told(v, s))
 	}
-	old := txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Slot, a.SentSlot = 1, 1 }))
-	v = view(old, sees(FatePooled, 0), knows(func(l *Local) { l.SentAt = clock.Add(-29 * time.Minute) }),
+	old := txn(tx.PhaseWatching, try(tx.Sent, func(a *tx.Attempt) { a.Slot, a.SentSlot = 1, 1 }))
+	v = view(old, sees(tx.FatePooled, 0), knows(func(l *Local) { l.SentAt = clock.Add(-29 * time.Minute) }),
 		func(v *View) { v.Policy.BumpAfter, v.Tip.TipSlot, v.Tip.Slot = most-1, most, most })
 	if s := Decide(v); s.Reason != ReasonPool || !s.Look.After(v.Clock) {
 		t.Errorf("with a BUMP_AFTER longer than any time: %s", told(v, s))
 	}
-	e := Explain(&Scene{View: *view(never, sees(FatePooled, 0), func(v *View) { v.Policy.BumpAfter = most }), Asked: true,
+	e := Explain(&Scene{View: *view(never, sees(tx.FatePooled, 0), func(v *View) { v.Policy.BumpAfter = most }), Asked: true,
 		Living: alive})
 	if e.Next.Action != StepRaiseFee || !e.Next.At.IsZero() && e.Next.At.Before(now) {
 		t.Errorf("explained: %+v", e.Next)
@@ -386,18 +387,18 @@ func TestLastSlots(t *testing.T) {
 func TestCost(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		in   *Transaction
+		in   *tx.Transaction
 		want uint64
 	}{
-		"nothing":                  {txn(PhaseWaiting), 0},
-		"planned":                  {txn(PhaseDispatching, try(Planned)), 100},
-		"never sent":               {txn(PhaseFailing, try(Planned, over)), 0},
-		"one nonce":                {txn(PhaseWatching, try(Sent), try(Signed, fee(150))), 150},
-		"one nonce, dearest first": {txn(PhaseWatching, try(Sent, fee(150)), try(Signed)), 150},
-		"failed, then again":       {txn(PhaseWatching, try(FailedIn, block), try(Sent, at(8), fee(150))), 250},
-		"expired":                  {txn(PhaseFailed, try(Expired, over)), 0},
-		"replaced":                 {txn(PhaseDone, try(Replaced, over, fee(300)), try(Included, block), landedBy(2)), 100},
-		"one nonce of two senders": {txn(PhaseFailing, try(FailedIn, block), try(FailedIn, block, by("B62b"), fee(90))), 190},
+		"nothing":                  {txn(tx.PhaseWaiting), 0},
+		"planned":                  {txn(tx.PhaseDispatching, try(tx.Planned)), 100},
+		"never sent":               {txn(tx.PhaseFailing, try(tx.Planned, over)), 0},
+		"one nonce":                {txn(tx.PhaseWatching, try(tx.Sent), try(tx.Signed, fee(150))), 150},
+		"one nonce, dearest first": {txn(tx.PhaseWatching, try(tx.Sent, fee(150)), try(tx.Signed)), 150},
+		"failed, then again":       {txn(tx.PhaseWatching, try(tx.FailedIn, block), try(tx.Sent, at(8), fee(150))), 250},
+		"expired":                  {txn(tx.PhaseFailed, try(tx.Expired, over)), 0},
+		"replaced":                 {txn(tx.PhaseDone, try(tx.Replaced, over, fee(300)), try(tx.Included, block), landedBy(2)), 100},
+		"one nonce of two senders": {txn(tx.PhaseFailing, try(tx.FailedIn, block), try(tx.FailedIn, block, by("B62b"), fee(90))), 190},
 	} {
 		if got := c.in.Cost(); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A checker sees every step, and says what must hold of it. What it has seen makes the
@@ -38,7 +39,7 @@ type opening struct {
 
 // An arrow is a stored step from one phase to another, or to the same.
 type arrow struct {
-	from, to Phase
+	from, to tx.Phase
 	why      Reason
 }
 
@@ -59,7 +60,7 @@ func (c *checker) wrong(v *View, s *Step, what string, args ...any) {
 }
 
 // deep copies all that a step could alter of what it was given.
-func deep(t *Transaction) *Transaction {
+func deep(t *tx.Transaction) *tx.Transaction {
 	c := *t
 	c.Error = copied(t.Error)
 	c.Attempts = slices.Clone(t.Attempts)
@@ -125,7 +126,7 @@ func (c *checker) learns(v *View, r Result) {
 	if s.Txn != nil {
 		u.Txn = s.Txn
 	}
-	if s.Reason == ReasonLost && u.Txn.Phase == PhaseDispatching {
+	if s.Reason == ReasonLost && u.Txn.Phase == tx.PhaseDispatching {
 		return // nothing stored tells one loss from the next: it may be counted twice
 	}
 	for _, l := range []Local{v.Local, s.Local} {
@@ -163,22 +164,22 @@ func (c *checker) change(v *View, s *Step) {
 	c.depths(v, s)
 	switch open := a.Open(); {
 	case b.Phase.Bound() && !a.Phase.Bound() && open && s.Reason != ReasonAmbiguous,
-		a.Phase.Final() && !b.Phase.Final() && open && a.Phase != PhaseUnresolved,
-		a.Phase == PhaseWaiting && open && !b.Open():
+		a.Phase.Final() && !b.Phase.Final() && open && a.Phase != tx.PhaseUnresolved,
+		a.Phase == tx.PhaseWaiting && open && !b.Open():
 		c.wrong(v, s, "the sender is released, and something is open")
-	case a.Phase == PhaseUnresolved && b.Phase != PhaseUnresolved && open && s.Aside.Code != CodeOutcomeUnknown:
+	case a.Phase == tx.PhaseUnresolved && b.Phase != tx.PhaseUnresolved && open && s.Aside.Code != tx.CodeOutcomeUnknown:
 		c.wrong(v, s, "UNRESOLVED, and something is open")
-	case (a.Phase == PhaseSent || a.Phase == PhaseWatching) && !open && a.Ending == "" &&
-		!v.with(func(t *Transaction) { *t = *a }).stops():
+	case (a.Phase == tx.PhaseSent || a.Phase == tx.PhaseWatching) && !open && a.Ending == "" &&
+		!v.with(func(t *tx.Transaction) { *t = *a }).stops():
 		c.wrong(v, s, "waits for a block, and nothing is open")
-	case a.Landed != 0 && (a.Phase != PhaseDone || a.Attempt(a.Landed) == nil || a.Attempt(a.Landed).State != Included):
+	case a.Landed != 0 && (a.Phase != tx.PhaseDone || a.Attempt(a.Landed) == nil || a.Attempt(a.Landed).State != tx.Included):
 		c.wrong(v, s, "landed by an attempt that is not in a block")
-	case a.Ending != "" && a.Phase != PhaseWatching && a.Phase != b.Phase &&
-		(a.Phase != PhaseWaiting || a.Ending != PhaseFailing || b.Phase != PhaseFailing):
+	case a.Ending != "" && a.Phase != tx.PhaseWatching && a.Phase != b.Phase &&
+		(a.Phase != tx.PhaseWaiting || a.Ending != tx.PhaseFailing || b.Phase != tx.PhaseFailing):
 		c.wrong(v, s, "remembers how to end, and goes on")
-	case a.Reopened && a.Phase != PhaseDone:
+	case a.Reopened && a.Phase != tx.PhaseDone:
 		c.wrong(v, s, "reopened, and not DONE")
-	case a.CancelRequested && a.Phase == PhaseWaiting && a.Phase != b.Phase && a.Error.Code != CodeOvertaken:
+	case a.CancelRequested && a.Phase == tx.PhaseWaiting && a.Phase != b.Phase && a.Error.Code != tx.CodeOvertaken:
 		// What was overtaken just before its cancel ends as soon as it is bound again.
 		c.wrong(v, s, "cancelled, and tried anew")
 	case a.Phase.Final() && a.Phase != b.Phase && (a.DoneAt.IsZero() || a.Callback == "" && len(a.Attempts) > 0):
@@ -193,12 +194,12 @@ func (c *checker) change(v *View, s *Step) {
 		opens = opens || a.Attempts[i].Open() && (i >= len(b.Attempts) || !b.Attempts[i].Open())
 	}
 	m := Effects(b, a, &s.Aside, v.Policy)
-	leaves := opens && (a.Phase.Bound() || a.Phase == PhaseDone)
-	stops := s.Aside.Rest != nil && s.Aside.Rest.Why == StoppedNonce && !b.Open()
+	leaves := opens && (a.Phase.Bound() || a.Phase == tx.PhaseDone)
+	stops := s.Aside.Rest != nil && s.Aside.Rest.Why == tx.StoppedNonce && !b.Open()
 	if m.Confirm != (leaves || stops) {
 		c.wrong(v, s, "confirmed %t, may leave %t, stops its sender %t", m.Confirm, leaves, stops)
 	}
-	if m.InOrder != (leaves && a.Phase.Bound() && !b.Open() && a.FirstOpen().State != Resurfaced) {
+	if m.InOrder != (leaves && a.Phase.Bound() && !b.Open() && a.FirstOpen().State != tx.Resurfaced) {
 		c.wrong(v, s, "the order of the queue is looked at: %t", m.InOrder)
 	}
 	if m.Keep != a.Watched() {
@@ -226,7 +227,7 @@ func (c *checker) numbers(v *View, s *Step) {
 			if o.Sender != n.Sender || o.Nonce != n.Nonce || o.Fee != n.Fee || o.Hash != "" && o.Hash != n.Hash {
 				c.wrong(v, s, "attempt %d was altered", i+1)
 			}
-			again := s.Reason == ReasonAmbiguous && i+1 == b.Landed || s.Reason == ReasonResending && o.State == Refused ||
+			again := s.Reason == ReasonAmbiguous && i+1 == b.Landed || s.Reason == ReasonResending && o.State == tx.Refused ||
 				o.Shallow()
 			if o.Over() && !n.Over() && !again {
 				c.wrong(v, s, "attempt %d is open again", i+1)
@@ -276,19 +277,19 @@ func (c *checker) stamps(v *View, s *Step) {
 	moves := a.Phase != b.Phase
 	first("ChangedAt", b.ChangedAt, a.ChangedAt, moves)
 	first("RetriedAt", b.RetriedAt, a.RetriedAt, a.Retries > b.Retries)
-	if a.Phase == PhaseSent && b.Phase == PhaseDispatching && s.Reason != ReasonSent {
+	if a.Phase == tx.PhaseSent && b.Phase == tx.PhaseDispatching && s.Reason != ReasonSent {
 		first("SubmittedAt", b.SubmittedAt, a.SubmittedAt, b.SubmittedAt.IsZero())
 	}
 	switch {
-	case moves && (a.Losses != 0 && a.Phase != PhaseWaiting && a.Phase != PhaseDelayed && a.Phase != PhaseDispatching ||
-		!a.DueAt.IsZero() && a.Phase != PhaseDelayed):
+	case moves && (a.Losses != 0 && a.Phase != tx.PhaseWaiting && a.Phase != tx.PhaseDelayed && a.Phase != tx.PhaseDispatching ||
+		!a.DueAt.IsZero() && a.Phase != tx.PhaseDelayed):
 		c.wrong(v, s, "another phase, with %d losses, due at %v", a.Losses, a.DueAt)
 	case moves && a.Phase.Final():
 		first("DoneAt", b.DoneAt, a.DoneAt, true)
-		first("FinalAt", b.FinalAt, a.FinalAt, a.Phase == PhaseDone && (a.Landed == 0 || s.Reason == ReasonOrdered))
+		first("FinalAt", b.FinalAt, a.FinalAt, a.Phase == tx.PhaseDone && (a.Landed == 0 || s.Reason == ReasonOrdered))
 	case s.Reason == ReasonFinal:
 		first("FinalAt", b.FinalAt, a.FinalAt, true)
-	case b.Phase.Final() && a.Phase == PhaseWaiting &&
+	case b.Phase.Final() && a.Phase == tx.PhaseWaiting &&
 		(!a.DoneAt.IsZero() || !a.FinalAt.IsZero() || a.Done != nil || a.Deferred > 0):
 		c.wrong(v, s, "waits again, and has ended at %v with %s", a.DoneAt, a.Done)
 	}
@@ -297,7 +298,7 @@ func (c *checker) stamps(v *View, s *Step) {
 // keeps: what a transaction is known by is never changed, nor what the store counts.
 func (c *checker) keeps(v *View, s *Step) {
 	c.Helper()
-	known := func(t *Transaction) []any {
+	known := func(t *tx.Transaction) []any {
 		return []any{t.UID, t.Queue, t.Sequence, t.Type, string(t.Data), t.Revision, t.Claim, t.Sender,
 			t.Counted, t.ReceivedAt}
 	}
@@ -311,16 +312,16 @@ func (c *checker) keeps(v *View, s *Step) {
 func (c *checker) depths(v *View, s *Step) {
 	c.Helper()
 	b, a, g := v.Txn, s.Txn, &v.Sighting
-	gone := g.Fate == FateFailed || g.Fate == FateDisplaced || g.Fate == FateExpired
+	gone := g.Fate == tx.FateFailed || g.Fate == tx.FateDisplaced || g.Fate == tx.FateExpired
 	settled := gone && g.Agreed && g.Depth >= v.Policy.SettleDepth
-	landed := g.Fate == FateIncluded && g.Agreed && g.Depth >= v.Policy.Confirmations
+	landed := g.Fate == tx.FateIncluded && g.Agreed && g.Depth >= v.Policy.Confirmations
 	final := landed && g.Depth >= v.Policy.Finality
 	if in := b.Attempt(b.Landed); g.Passed && in != nil { // no node holds its block any more
 		final = int(v.Tip.Height)-int(in.Height)+1 >= v.Policy.Finality
 	}
 	switch {
 	case s.Aside.Person: // has the last word
-	case b.Ending == PhaseDone && a.Reopened && b.Landed == 0 && a.Landed > 0 && b.Attempt(a.Landed).State == Included:
+	case b.Ending == tx.PhaseDone && a.Reopened && b.Landed == 0 && a.Landed > 0 && b.Attempt(a.Landed).State == tx.Included:
 		// It was DONE by that before, and is looked for again.
 	case a.Landed != 0 && (b.Landed == 0 || b.Reopened && !a.Reopened) && !landed:
 		c.wrong(v, s, "DONE, and not confirmed")
@@ -329,11 +330,11 @@ func (c *checker) depths(v *View, s *Step) {
 	}
 	for i := range b.Attempts {
 		o := &b.Attempts[i]
-		may := o.Number == b.Landed && b.FinalAt.IsZero() || o.Open() && o.State != Called
+		may := o.Number == b.Landed && b.FinalAt.IsZero() || o.Open() && o.State != tx.Called
 		if !may || s.Aside.Person || s.Reason == ReasonAmbiguous || landed && a.Landed != 0 {
 			continue
 		}
-		if n := a.Attempt(o.Number); (n == nil || !n.Open() && n.Number != a.Landed && n.State != Refused) && !settled &&
+		if n := a.Attempt(o.Number); (n == nil || !n.Open() && n.Number != a.Landed && n.State != tx.Refused) && !settled &&
 			(n == nil || !n.Shallow() || !v.ends()) {
 			c.wrong(v, s, "attempt %d is given up before SETTLE_DEPTH", o.Number)
 		}
@@ -374,13 +375,13 @@ func (c *checker) stores(v *View, s *Step) {
 // begins: another life, of which nothing is allowed yet.
 func (c *checker) begins() { c.confirms, c.trail = map[opening]bool{}, nil }
 
-func (c *checker) binds(before, after *Transaction) {
+func (c *checker) binds(before, after *tx.Transaction) {
 	c.arrows[arrow{before.Phase, after.Phase, ReasonBound}]++
 	c.reasons[ReasonBound]++
 }
 
 // calls: nothing leaves that was not confirmed by the write that allowed it.
-func (c *checker) calls(t *Transaction, e Effect) {
+func (c *checker) calls(t *tx.Transaction, e Effect) {
 	c.Helper()
 	c.trail = append(c.trail, fmt.Sprintf("%s %d", e.Kind, e.Number))
 	a := t.Attempt(e.Number)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/fees"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A raise is another attempt at the nonce of what is open, which pays more. Only one of them can
@@ -12,7 +13,7 @@ import (
 // mayRaise reports whether another attempt at the same nonce may be made.
 func (v *View) mayRaise() bool {
 	t := v.Txn
-	if t.Phase != PhaseWatching || v.stops() || t.Ending != "" || !v.Known || t.Legacy() ||
+	if t.Phase != tx.PhaseWatching || v.stops() || t.Ending != "" || !v.Known || t.Legacy() ||
 		!v.oldestPending() && !v.outranked() {
 		return false
 	}
@@ -42,7 +43,7 @@ func (v *View) lingersAt() time.Time {
 
 // FirstSlot is the slot from which on the latest attempt of t has waited; 0 if it is
 // not known.
-func FirstSlot(t *Transaction) uint32 {
+func FirstSlot(t *tx.Transaction) uint32 {
 	var since uint32
 	for i := range t.Attempts {
 		since = max(since, t.Attempts[i].SentSlot, t.Attempts[i].Slot)
@@ -55,7 +56,7 @@ func FirstSlot(t *Transaction) uint32 {
 func (v *View) raise(refused bool) Step {
 	best := v.Txn.FirstOpen()
 	quote := v.quote(v.weight())
-	fee := v.Policy.Fees().Outbid(&quote, v.Txn.highest(), v.feeMax())
+	fee := v.Policy.Fees().Outbid(&quote, feeHighest(v.Txn), v.feeMax())
 	if v.outranked() { // it goes along
 		fee = v.along()
 	}
@@ -64,17 +65,17 @@ func (v *View) raise(refused bool) Step {
 		return v.pool(v.wait(ReasonPool))
 	}
 	s := v.to(v.Txn.Phase, ReasonRaising)
-	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
+	s.Txn.Attempts = append(s.Txn.Attempts, tx.Attempt{
 		Number: len(s.Txn.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce,
 		Fee: v.beyond(fee, refused), Quote: quote, ValidUntil: last, Slot: v.Tip.TipSlot,
-		State: Planned, StartedAt: v.Now,
+		State: tx.Planned, StartedAt: v.Now,
 	})
 	s.Local.Asked = Asked{}
 	return s
 }
 
 // raising: it is signed again, with the proof that there is, or proved afresh.
-func (v *View) raising(a *Attempt) Step {
+func (v *View) raising(a *tx.Attempt) Step {
 	if v.Draining {
 		return v.wait(ReasonDraining)
 	}
@@ -82,14 +83,14 @@ func (v *View) raising(a *Attempt) Step {
 		return v.wait(ReasonBehind)
 	}
 	if !v.mayRaise() || a.Fee > v.feeMax() {
-		return v.notRaised(&Error{Code: CodeNotRaised, Message: "no further attempt is made"})
+		return v.notRaised(&tx.Error{Code: tx.CodeNotRaised, Message: "no further attempt is made"})
 	}
 	bytes := v.Local.Asked.Bytes
 	switch {
 	case bytes == nil:
 		return v.ask(AskBytes, ReasonRaising)
 	case (bytes.Command == nil || v.Local.NoResign) && v.Train.walk().successorOpen:
-		return v.notRaised(&Error{Code: CodeNotRaised, Message: "others were made on it: it is not proved again"})
+		return v.notRaised(&tx.Error{Code: tx.CodeNotRaised, Message: "others were made on it: it is not proved again"})
 	case bytes.Command == nil || v.Local.NoResign:
 		return v.do(Effect{Kind: Prove, Number: a.Number}, ReasonRaising)
 	}
@@ -109,32 +110,32 @@ func (v *View) raiseAnswered(r Answer) Step {
 		if r.Error != nil {
 			message = r.Error.Error()
 		}
-		return v.notRaised(&Error{Code: CodeNotRaised, Message: message})
+		return v.notRaised(&tx.Error{Code: tx.CodeNotRaised, Message: message})
 	case r.Signed == nil:
-		return v.notRaised(&Error{Code: CodeNotRaised, Message: "the worker signed nothing"})
+		return v.notRaised(&tx.Error{Code: tx.CodeNotRaised, Message: "the worker signed nothing"})
 	}
 	if r.Call.Kind == Resign && r.Data == nil {
 		r.Data = v.Txn.FirstOpen().Data // it is the same proof
 	}
-	s := v.to(PhaseWatching, ReasonAnswered)
+	s := v.to(tx.PhaseWatching, ReasonAnswered)
 	sign(s.Txn.Last(), r)
 	s.sign(r)
 	return s
 }
 
-func (v *View) notRaised(e *Error) Step {
+func (v *View) notRaised(e *tx.Error) Step {
 	s := v.to(v.Txn.Phase, ReasonRaising)
-	s.Txn.Last().drop(CauseError, e, v.Now)
+	s.Txn.Last().Drop(tx.CauseError, e, v.Now)
 	s.Local.Asked = Asked{}
 	return s
 }
 
 // raiseRefused: what is open goes on being sent.
-func (v *View) raiseRefused(a *Attempt, e *Error, before *BytesRead) Step {
-	s := v.to(PhaseWatching, ReasonRaising)
+func (v *View) raiseRefused(a *tx.Attempt, e *tx.Error, before *BytesRead) Step {
+	s := v.to(tx.PhaseWatching, ReasonRaising)
 	raise := s.Txn.Attempt(a.Number)
-	raise.become(Refused, v.Now)
-	raise.blame(causeOf(e), e)
+	raise.Become(tx.Refused, v.Now)
+	raise.Blame(tx.CauseOf(e), e)
 	if before != nil && before.Command != nil {
 		s.Aside.Bytes = before
 	}
@@ -144,31 +145,31 @@ func (v *View) raiseRefused(a *Attempt, e *Error, before *BytesRead) Step {
 // beyond is a fee in the place of what is open, and the next rung at least of what was refused
 // there as too little; refused: so was the dearest that is open.
 func (v *View) beyond(fee uint64, refused bool) uint64 {
-	if tried := v.Txn.tried(); refused || tried > v.Txn.highest() {
+	if tried := feeTried(v.Txn); refused || tried > feeHighest(v.Txn) {
 		fee = max(fee, v.Policy.Fees().Raised(tried))
 	}
 	return min(fee, v.feeMax())
 }
 
-// tried is the most that has been offered at the nonce that is open: by what is open, and by
+// feeTried is the most that has been offered at the nonce that is open: by what is open, and by
 // what followed the first of these and was refused as too little.
-func (t *Transaction) tried() (fee uint64) {
+func feeTried(t *tx.Transaction) (fee uint64) {
 	open := t.FirstOpen()
 	if open == nil {
 		return 0
 	}
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		refused := a.Number > open.Number && a.Sender == open.Sender && a.Nonce == open.Nonce && a.State == Refused
-		if a.Open() || refused && a.paidTooLittle() {
+		refused := a.Number > open.Number && a.Sender == open.Sender && a.Nonce == open.Nonce && a.State == tx.Refused
+		if a.Open() || refused && a.PaidTooLittle() {
 			fee = max(fee, a.Fee)
 		}
 	}
 	return fee
 }
 
-// highest is the most that an open attempt pays.
-func (t *Transaction) highest() (fee uint64) {
+// feeHighest is the most that an open attempt pays.
+func feeHighest(t *tx.Transaction) (fee uint64) {
 	for i := range t.Attempts {
 		if a := &t.Attempts[i]; a.Open() {
 			fee = max(fee, a.Fee)
@@ -180,13 +181,13 @@ func (t *Transaction) highest() (fee uint64) {
 // pays reports whether what is open pays what the market asks for.
 func (v *View) pays() bool {
 	q := v.quote(v.weight())
-	return q.Pays(v.Txn.highest())
+	return q.Pays(feeHighest(v.Txn))
 }
 
 // raised reports whether m pays more than it once did at its nonce.
 func (m *Member) raised() bool {
 	first := m.Txn.FirstOpen()
-	return first != nil && first.Fee < m.Txn.highest()
+	return first != nil && first.Fee < feeHighest(m.Txn)
 }
 
 // outranked reports whether all ahead, in no block, rank higher, the lowest of them since it was
@@ -199,7 +200,7 @@ func (v *View) outranked() bool {
 
 // along is the fee that has it rank as those ahead do, and replaces what it pays.
 func (v *View) along() uint64 {
-	weight, most, paid := uint64(1), v.feeMax(), v.Txn.highest()
+	weight, most, paid := uint64(1), v.feeMax(), feeHighest(v.Txn)
 	for i := range v.Txn.Attempts {
 		if a := &v.Txn.Attempts[i]; a.Open() {
 			weight = max(weight, uint64(a.Weight)) // made anew it may weigh other than before

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"mina-sequencer/sequencer/fees"
+	"mina-sequencer/sequencer/tx"
 )
 
 // weight is what the transaction weighs as it was signed last or, before that, its type.
@@ -31,7 +32,7 @@ func (v *View) bid() (uint64, fees.Quote) {
 	q := v.quote(v.weight())
 	switch {
 	case v.Txn.Open():
-		return v.beyond(v.Policy.Fees().Outbid(&q, v.Txn.highest(), v.feeMax()), false), q
+		return v.beyond(v.Policy.Fees().Outbid(&q, feeHighest(v.Txn), v.feeMax()), false), q
 	case q.Why == fees.Unknown:
 		return v.ladder(), q
 	}
@@ -41,16 +42,16 @@ func (v *View) bid() (uint64, fees.Quote) {
 // owed is the fee that the market asks for, and more where what left last paid too little; a
 // person's retry begins anew.
 func (v *View) owed(q *fees.Quote) uint64 {
-	if last := v.Txn.lastOut(); last != nil && last.paidTooLittle() && v.Txn.Retries > 0 {
+	if last := lastOut(v.Txn); last != nil && last.PaidTooLittle() && v.Txn.Retries > 0 {
 		return min(max(q.Fee, v.Policy.Fees().Raised(last.Fee)), v.feeMax())
 	}
 	return q.Fee
 }
 
 // lastOut is the latest attempt that may have been out, nil if there is none.
-func (t *Transaction) lastOut() *Attempt {
+func lastOut(t *tx.Transaction) *tx.Attempt {
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
-		if a := &t.Attempts[i]; a.wasOut() {
+		if a := &t.Attempts[i]; a.WasOut() {
 			return a
 		}
 	}
@@ -72,13 +73,13 @@ func (v *View) reprice(r Answer) (Step, bool) {
 		v.Txn.Open() || v.Draining || !told || v.unsent(a) != nil || !fees.Misplaced(a.Fee, fee):
 		return Step{}, false
 	}
-	s := v.kept(r, ReasonRepricing, CauseRepriced, &Error{Code: CodeRepriced, Message: fmt.Sprintf(
+	s := v.kept(r, ReasonRepricing, tx.CauseRepriced, &tx.Error{Code: tx.CodeRepriced, Message: fmt.Sprintf(
 		"it weighs %d and was supposed to weigh %d: %s MINA would put it at a wrong place, so it is signed again for %s",
 		r.Weight, a.Quote.Weight, fees.FormatMina(a.Fee), fees.FormatMina(fee))})
 	was := s.Txn.Last()
-	s.Txn.Attempts = append(s.Txn.Attempts, Attempt{
+	s.Txn.Attempts = append(s.Txn.Attempts, tx.Attempt{
 		Number: was.Number + 1, Sender: was.Sender, Nonce: was.Nonce, Fee: fee, Quote: q, ValidUntil: last,
-		Slot: v.Tip.TipSlot, Base: was.Base, State: Planned, StartedAt: v.Now,
+		Slot: v.Tip.TipSlot, Base: was.Base, State: tx.Planned, StartedAt: v.Now,
 	})
 	s.Local.Taken, s.Local.NoResign = was.Number+1, false
 	return s, true
@@ -86,13 +87,13 @@ func (v *View) reprice(r Answer) (Step, bool) {
 
 // kept ends the attempt that was signed just now and never leaves, and keeps its bytes: the
 // next one takes its proof.
-func (v *View) kept(r Answer, why Reason, c Cause, e *Error) Step {
-	s := v.to(PhaseDispatching, why)
+func (v *View) kept(r Answer, why Reason, c tx.Cause, e *tx.Error) Step {
+	s := v.to(tx.PhaseDispatching, why)
 	s.Txn.Losses, s.Txn.Deferred = 0, 0
 	was := s.Txn.Last()
 	was.Weight, was.Data = r.Weight, r.Data
-	was.become(Proved, v.Now)
-	was.blame(c, e)
+	was.Become(tx.Proved, v.Now)
+	was.Blame(c, e)
 	s.Aside.Bytes = &BytesRead{Number: was.Number, Command: r.Signed}
 	s.Local.Asked = Asked{Sender: v.Local.Asked.Sender, Among: v.Local.Asked.Among, Bytes: s.Aside.Bytes}
 	return s
@@ -105,23 +106,23 @@ func (v *View) mayReprice() bool {
 }
 
 // unsent is the attempt before a, where a is to be signed with the proof of that one.
-func (v *View) unsent(a *Attempt) *Attempt {
+func (v *View) unsent(a *tx.Attempt) *tx.Attempt {
 	was := v.Txn.Attempt(a.Number - 1)
-	for was != nil && was.State == Dropped && (was.Cause == NoCause || was.Cause == CauseHeld) {
+	for was != nil && was.State == tx.Dropped && (was.Cause == tx.NoCause || was.Cause == tx.CauseHeld) {
 		was = v.Txn.Attempt(was.Number - 1)
 	}
 	switch {
 	case was == nil || was.Sender != a.Sender:
-	case was.provedAhead() && v.Train.Commuting,
-		was.Cause == CauseRepriced && was.Nonce == a.Nonce && was.Base == a.Base,
-		was.stalled() && was.State == Expired && was.Nonce == a.Nonce && was.Base == a.Base:
+	case was.ProvedAhead() && v.Train.Commuting,
+		was.Cause == tx.CauseRepriced && was.Nonce == a.Nonce && was.Base == a.Base,
+		was.Stalled() && was.State == tx.Expired && was.Nonce == a.Nonce && was.Base == a.Base:
 		return was // a proof is good for what it was made upon
 	}
 	return nil
 }
 
 // make has a planned attempt made: signed again where there is a proof for it, else proved.
-func (v *View) make(a *Attempt) Step {
+func (v *View) make(a *tx.Attempt) Step {
 	was, bytes := v.unsent(a), v.Local.Asked.Bytes
 	switch {
 	case was == nil || v.Local.NoResign:

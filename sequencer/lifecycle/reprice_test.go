@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/fees"
+	"mina-sequencer/sequencer/tx"
 )
 
 // others is a market with looks of so many minutes ago, each with these ranks.
@@ -33,59 +34,59 @@ func auto(weight int, looks ...fees.Look) change {
 	}
 }
 
-func weighing(n int) func(*Attempt) { return func(a *Attempt) { a.Weight = n } }
+func weighing(n int) func(*tx.Attempt) { return func(a *tx.Attempt) { a.Weight = n } }
 
-func supposed(n int) func(*Attempt) {
-	return func(a *Attempt) { a.Quote = fees.Quote{Fee: a.Fee, PerWeight: 30, Weight: n, Why: fees.Pool} }
+func supposed(n int) func(*tx.Attempt) {
+	return func(a *tx.Attempt) { a.Quote = fees.Quote{Fee: a.Fee, PerWeight: 30, Weight: n, Why: fees.Pool} }
 }
 
 // TestBid: every way to a fee by the market.
 func TestBid(t *testing.T) {
 	t.Parallel()
-	ended := func(how AttemptState, code string) *Transaction {
-		return txn(PhaseDispatching, try(how, over, failedBy(code)), retried(1))
+	ended := func(how tx.AttemptState, code string) *tx.Transaction {
+		return txn(tx.PhaseDispatching, try(how, over, failedBy(code)), retried(1))
 	}
 	unknown := auto(3, fees.Look{At: now.Add(-time.Hour * 24)})
 	for name, c := range map[string]struct {
-		in   *Transaction
+		in   *tx.Transaction
 		by   change
 		want uint64
 		why  fees.Reason
 	}{
-		"the first":                {txn(PhaseDispatching), auto(3), 90, fees.Pool},
-		"of a type that is new":    {txn(PhaseDispatching), auto(0), 240, fees.Pool},
-		"of one that may pay less": {txn(PhaseDispatching, func(t *Transaction) { t.MaxFee = 80 }), auto(3), 80, fees.Cap},
-		"nobody knows":             {txn(PhaseDispatching), unknown, 100, fees.Unknown},
-		"a retry, nobody knows":    {txn(PhaseDispatching, try(Expired, over), retried(1)), unknown, 150, fees.Unknown},
-		"failed in a block": {txn(PhaseDispatching, try(FailedIn, over, fee(200)), retried(1)), auto(3), 90,
+		"the first":                {txn(tx.PhaseDispatching), auto(3), 90, fees.Pool},
+		"of a type that is new":    {txn(tx.PhaseDispatching), auto(0), 240, fees.Pool},
+		"of one that may pay less": {txn(tx.PhaseDispatching, func(t *tx.Transaction) { t.MaxFee = 80 }), auto(3), 80, fees.Cap},
+		"nobody knows":             {txn(tx.PhaseDispatching), unknown, 100, fees.Unknown},
+		"a retry, nobody knows":    {txn(tx.PhaseDispatching, try(tx.Expired, over), retried(1)), unknown, 150, fees.Unknown},
+		"failed in a block": {txn(tx.PhaseDispatching, try(tx.FailedIn, over, fee(200)), retried(1)), auto(3), 90,
 			fees.Pool},
-		"expired": {txn(PhaseDispatching, try(Expired, over), retried(1)), auto(3), 150, fees.Pool},
-		"expired, and a person has it tried again": {txn(PhaseDispatching, try(Expired, over, fee(200))), auto(3), 90, fees.Pool},
-		"expired, and others pay": {txn(PhaseDispatching, try(Expired, over, fee(20)), retried(1)), auto(3), 90,
+		"expired": {txn(tx.PhaseDispatching, try(tx.Expired, over), retried(1)), auto(3), 150, fees.Pool},
+		"expired, and a person has it tried again": {txn(tx.PhaseDispatching, try(tx.Expired, over, fee(200))), auto(3), 90, fees.Pool},
+		"expired, and others pay": {txn(tx.PhaseDispatching, try(tx.Expired, over, fee(20)), retried(1)), auto(3), 90,
 			fees.Pool},
-		"failed in a block, nobody knows": {txn(PhaseDispatching, try(FailedIn, over, fee(160)), retried(1)), unknown, 240,
+		"failed in a block, nobody knows": {txn(tx.PhaseDispatching, try(tx.FailedIn, over, fee(160)), retried(1)), unknown, 240,
 			fees.Unknown},
-		"refused for its fee":             {ended(Refused, "Insufficient_fee"), auto(3), 150, fees.Pool},
-		"evicted":                         {ended(Refused, "Evicted"), auto(3), 150, fees.Pool},
-		"refused for its nonce":           {ended(Refused, "Invalid_nonce"), auto(3), 90, fees.Pool},
-		"failed, and the word is a fee's": {ended(FailedIn, "Evicted"), auto(3), 90, fees.Pool},
-		"expired, and planned since": {txn(PhaseDispatching, try(Expired, over), try(Planned, over, fee(150)), retried(1),
+		"refused for its fee":             {ended(tx.Refused, "Insufficient_fee"), auto(3), 150, fees.Pool},
+		"evicted":                         {ended(tx.Refused, "Evicted"), auto(3), 150, fees.Pool},
+		"refused for its nonce":           {ended(tx.Refused, "Invalid_nonce"), auto(3), 90, fees.Pool},
+		"failed, and the word is a fee's": {ended(tx.FailedIn, "Evicted"), auto(3), 90, fees.Pool},
+		"expired, and planned since": {txn(tx.PhaseDispatching, try(tx.Expired, over), try(tx.Planned, over, fee(150)), retried(1),
 			losses(1)), auto(3), 150, fees.Pool},
-		"expired, and signed for nothing since": {txn(PhaseDispatching, try(Expired, over),
-			try(Planned, over, fee(150), failedBy(CodeRepriced)), retried(1)), auto(3), 150, fees.Pool},
-		"something open": {txn(PhaseDispatching, try(Unknown)), auto(3), 102, fees.Pool},
-		"open, and one refused there for its fee": {txn(PhaseDispatching, try(Unknown), try(Refused, over, fee(180),
+		"expired, and signed for nothing since": {txn(tx.PhaseDispatching, try(tx.Expired, over),
+			try(tx.Planned, over, fee(150), failedBy(tx.CodeRepriced)), retried(1)), auto(3), 150, fees.Pool},
+		"something open": {txn(tx.PhaseDispatching, try(tx.Unknown)), auto(3), 102, fees.Pool},
+		"open, and one refused there for its fee": {txn(tx.PhaseDispatching, try(tx.Unknown), try(tx.Refused, over, fee(180),
 			failedBy("Insufficient_fee")), retried(1)), auto(3), 270, fees.Pool},
-		"open, and others pay": {txn(PhaseDispatching, try(Unknown, fee(60))), auto(3), 90, fees.Pool},
-		"open, nobody knows":   {txn(PhaseDispatching, try(Unknown)), unknown, 150, fees.Unknown},
-		"at the cap":           {txn(PhaseDispatching, try(Unknown, fee(299))), auto(3), 300, fees.Pool},
-		"by what was signed": {txn(PhaseDispatching, try(Refused, over, weighing(2)), retried(1)), auto(3), 60,
+		"open, and others pay": {txn(tx.PhaseDispatching, try(tx.Unknown, fee(60))), auto(3), 90, fees.Pool},
+		"open, nobody knows":   {txn(tx.PhaseDispatching, try(tx.Unknown)), unknown, 150, fees.Unknown},
+		"at the cap":           {txn(tx.PhaseDispatching, try(tx.Unknown, fee(299))), auto(3), 300, fees.Pool},
+		"by what was signed": {txn(tx.PhaseDispatching, try(tx.Refused, over, weighing(2)), retried(1)), auto(3), 60,
 			fees.Pool},
-		"signed, and weighs least": {txn(PhaseDispatching, try(Refused, over, weighing(1)), retried(1)),
+		"signed, and weighs least": {txn(tx.PhaseDispatching, try(tx.Refused, over, weighing(1)), retried(1)),
 			auto(3), 50, fees.Floor},
-		"no worker took the last on": {txn(PhaseDispatching, try(Planned, over, fee(200)), retried(1), deferrals(1)),
+		"no worker took the last on": {txn(tx.PhaseDispatching, try(tx.Planned, over, fee(200)), retried(1), deferrals(1)),
 			auto(3), 90, fees.Pool},
-		"of what was signed at first": {txn(PhaseDispatching, try(Refused, over, weighing(2)), try(Planned, over),
+		"of what was signed at first": {txn(tx.PhaseDispatching, try(tx.Refused, over, weighing(2)), try(tx.Planned, over),
 			retried(1)), auto(3), 60, fees.Pool},
 	} {
 		got, quote := view(c.in, c.by).fee()
@@ -93,10 +94,10 @@ func TestBid(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d %s", name, got, quote.Why, c.want, c.why)
 		}
 	}
-	if _, quote := view(txn(PhaseDispatching)).fee(); quote != (fees.Quote{}) {
+	if _, quote := view(txn(tx.PhaseDispatching)).fee(); quote != (fees.Quote{}) {
 		t.Errorf("a fee by no market was estimated: %+v", quote)
 	}
-	v := view(txn(PhaseDispatching), auto(3), asked(&Sender{Next: new(uint32(7)), Seen: new(uint32(7)), Greeted: true}))
+	v := view(txn(tx.PhaseDispatching), auto(3), asked(&Sender{Next: new(uint32(7)), Seen: new(uint32(7)), Greeted: true}))
 	want := fees.Quote{Fee: 90, PerWeight: 30, Weight: 3, Why: fees.Pool}
 	if s := Decide(v); s.Txn == nil || s.Txn.Last().Quote != want || s.Txn.Last().Fee != 90 {
 		t.Errorf("planned: %s %+v", told(v, s), s.Txn)
@@ -106,7 +107,7 @@ func TestBid(t *testing.T) {
 // TestNothingTried: where nothing is open nothing has been offered there.
 func TestNothingTried(t *testing.T) {
 	t.Parallel()
-	if fee := txn(PhaseFailing, try(Refused, over, failedBy(fees.CodeEvicted))).tried(); fee != 0 {
+	if fee := feeTried(txn(tx.PhaseFailing, try(tx.Refused, over, failedBy(fees.CodeEvicted)))); fee != 0 {
 		t.Error(fee)
 	}
 }
@@ -118,14 +119,14 @@ func TestReprice(t *testing.T) {
 	made := answer(Prove, 1)
 	made.Signed, made.Hash, made.Data = []byte("bytes"), "5J1", []byte(`{"a":1}`)
 	// 90 were planned for a weight of 3.
-	plan := func(parts ...part) *Transaction {
-		return txn(PhaseDispatching, append([]part{try(Planned, fee(90), supposed(3)), losses(1), deferrals(1)},
+	plan := func(parts ...part) *tx.Transaction {
+		return txn(tx.PhaseDispatching, append([]part{try(tx.Planned, fee(90), supposed(3)), losses(1), deferrals(1)},
 			parts...)...)
 	}
 	const again = "repricing; DISPATCHING, BLOCKED; 1 proved 7@90; 2 planned 7@%d; keep bytes of 1"
 	sent := "answered; REVISION, INCLUSION; 1 signed 7@90; keep bytes of 1; confirm"
 	for name, c := range map[string]struct {
-		in     *Transaction
+		in     *tx.Transaction
 		weight int
 		by     []change
 		want   string
@@ -136,14 +137,14 @@ func TestReprice(t *testing.T) {
 		"at the same place":       {plan(), 1, []change{auto(3, fees.Look{At: now})}, fmt.Sprintf(again, 50)},
 		"a little dearer":         {plan(), 4, []change{auto(3, fees.Look{At: now, Ranks: []uint64{0, 17}})}, sent},
 		"not signed, as it seems": {plan(), 0, []change{auto(3)}, sent},
-		"planned by no market":    {txn(PhaseDispatching, try(Planned, fee(90))), 5, []change{auto(3)}, sent},
+		"planned by no market":    {txn(tx.PhaseDispatching, try(tx.Planned, fee(90))), 5, []change{auto(3)}, sent},
 		"supposed to weigh least": {
-			txn(PhaseDispatching, try(Planned, fee(90), supposed(1))), 5, []change{auto(3)}, fmt.Sprintf(again, 150),
+			txn(tx.PhaseDispatching, try(tx.Planned, fee(90), supposed(1))), 5, []change{auto(3)}, fmt.Sprintf(again, 150),
 		},
 		"by no market":     {plan(), 5, nil, sent},
 		"nobody knows":     {plan(), 5, []change{auto(3, fees.Look{At: now.Add(-24 * time.Hour)})}, sent},
 		"the process ends": {plan(), 5, []change{auto(3), func(v *View) { v.Draining = true }}, sent},
-		"no node says when": {plan(func(t *Transaction) { t.ExpiresAt = now.Add(time.Hour) }), 5,
+		"no node says when": {plan(func(t *tx.Transaction) { t.ExpiresAt = now.Add(time.Hour) }), 5,
 			[]change{auto(3)}, sent},
 	} {
 		r := made
@@ -156,11 +157,11 @@ func TestReprice(t *testing.T) {
 	}
 	r := made
 	r.Weight = 5
-	behind := plan(func(t *Transaction) { t.Attempts[0].Base = "digest" })
+	behind := plan(func(t *tx.Transaction) { t.Attempts[0].Base = "digest" })
 	if is := Learn(view(behind, auto(3)), r).Txn.Last(); is.Number != 2 || is.Base != "digest" {
 		t.Errorf("it is signed again upon other than what it was made upon: %+v", is)
 	}
-	expired := txn(PhaseDispatching, try(Expired, over, fee(180)), try(Planned, fee(270), supposed(3)), retried(1))
+	expired := txn(tx.PhaseDispatching, try(tx.Expired, over, fee(180)), try(tx.Planned, fee(270), supposed(3)), retried(1))
 	second := r
 	second.Call.Number = 2
 	if s := Learn(view(expired, auto(3)), second); s.Reason == ReasonRepricing {
@@ -169,7 +170,7 @@ func TestReprice(t *testing.T) {
 	v := view(plan(), auto(3), knows(func(l *Local) { l.NoResign = true })) // of an earlier attempt
 	s := Learn(v, r)
 	was, is := s.Txn.Attempts[0], s.Txn.Attempts[1]
-	if was.Weight != 5 || string(was.Data) != `{"a":1}` || was.EndedAt != now || was.Error.Code != CodeRepriced ||
+	if was.Weight != 5 || string(was.Data) != `{"a":1}` || was.EndedAt != now || was.Error.Code != tx.CodeRepriced ||
 		was.Hash != "" ||
 		is.Quote != (fees.Quote{Fee: 150, PerWeight: 30, Weight: 5, Why: fees.Pool}) || is.Slot != 300 ||
 		is.ValidUntil == 0 || is.StartedAt != now {
@@ -190,7 +191,7 @@ func TestReprice(t *testing.T) {
 // that it has: its worker is asked once more for what it has made.
 func TestRepriceTooCostly(t *testing.T) {
 	t.Parallel()
-	v := view(txn(PhaseDispatching, try(Planned, fee(90), supposed(3))), auto(3))
+	v := view(txn(tx.PhaseDispatching, try(tx.Planned, fee(90), supposed(3))), auto(3))
 	s := Learn(v, Denied{Why: Costly, Spent: 100, Left: time.Hour})
 	if s.Txn != nil || s.Local.Costly != clock.Add(accountRest) {
 		t.Fatalf("refused: %s %+v", told(v, s), s.Local)
@@ -215,11 +216,11 @@ func TestRepriceTooCostly(t *testing.T) {
 // cannot be.
 func TestResigned(t *testing.T) {
 	t.Parallel()
-	again := func(parts ...part) *Transaction {
-		parts = append([]part{try(Planned, over, fee(90), supposed(3), weighing(5), failedBy(CodeRepriced),
+	again := func(parts ...part) *tx.Transaction {
+		parts = append([]part{try(tx.Planned, over, fee(90), supposed(3), weighing(5), failedBy(tx.CodeRepriced),
 			answering(`{"a":1}`)),
-			try(Planned, fee(150), supposed(5))}, parts...)
-		return txn(PhaseDispatching, parts...)
+			try(tx.Planned, fee(150), supposed(5))}, parts...)
+		return txn(tx.PhaseDispatching, parts...)
 	}
 	bytesOf := func(n int) change {
 		return knows(func(l *Local) { l.Asked.Bytes = &BytesRead{Number: n, Command: []byte("bytes")} })
@@ -230,7 +231,7 @@ func TestResigned(t *testing.T) {
 	elsewhere.Attempts[0].Base = "base"
 	behind.Attempts[0].Base, behind.Attempts[1].Base = "base", "base"
 	for name, c := range map[string]struct {
-		in   *Transaction
+		in   *tx.Transaction
 		by   []change
 		want string
 	}{
@@ -272,8 +273,8 @@ func TestResigned(t *testing.T) {
 // raised to that.
 func TestRaiseByMarket(t *testing.T) {
 	t.Parallel()
-	waits := func(n uint64) *Transaction {
-		return txn(PhaseWatching, try(Pooled, fee(n), weighing(3), func(a *Attempt) { a.Slot, a.SentSlot = 290, 290 }))
+	waits := func(n uint64) *tx.Transaction {
+		return txn(tx.PhaseWatching, try(tx.Pooled, fee(n), weighing(3), func(a *tx.Attempt) { a.Slot, a.SentSlot = 290, 290 }))
 	}
 	long := knows(func(l *Local) { l.SentAt = clock.Add(-minutes(20)) })
 	const left = "pool; look in 3m0s"
@@ -291,22 +292,22 @@ func TestRaiseByMarket(t *testing.T) {
 		"nobody knows": {100, auto(8, fees.Look{At: now.Add(-24 * time.Hour)}),
 			"raising; REVISION, WAITING_INCLUSION; 1 pooled 7@100; 2 planned 7@150"},
 	} {
-		v := view(waits(c.paid), sees(FatePooled, 0), long, c.by)
+		v := view(waits(c.paid), sees(tx.FatePooled, 0), long, c.by)
 		if got := told(v, Decide(v)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 	// A raise by no market was estimated from none.
-	if s := Decide(view(waits(100), sees(FatePooled, 0), long)); s.Txn == nil || s.Txn.Last().Quote != (fees.Quote{}) {
+	if s := Decide(view(waits(100), sees(tx.FatePooled, 0), long)); s.Txn == nil || s.Txn.Last().Quote != (fees.Quote{}) {
 		t.Errorf("raised by no market: %+v", s.Txn)
 	}
 	// A node that refuses the fee knows better than any look.
-	v := view(waits(100), sees(FateAbsent, 0), auto(8))
+	v := view(waits(100), sees(tx.FateAbsent, 0), auto(8))
 	s := Learn(v, SendTold{Call: calling(Send, 1), Refusal: refused("Insufficient_replace_fee", Refusal{Cheap: true})})
 	if s.Txn == nil || s.Txn.Last().Fee != 150 {
 		t.Errorf("refused for its fee: %s", told(v, s))
 	}
-	e := Explain(&Scene{View: *view(waits(90), sees(FatePooled, 0), long, auto(8)), Dispatched: true, Asked: true,
+	e := Explain(&Scene{View: *view(waits(90), sees(tx.FatePooled, 0), long, auto(8)), Dispatched: true, Asked: true,
 		Living: alive})
 	if !strings.Contains(e.Summary, "It pays what the market asks for.") || e.Next.Action != StepSendAgain {
 		t.Errorf("explained: %+v", e)
@@ -324,7 +325,7 @@ func TestQuoteInWords(t *testing.T) {
 		fees.Unknown: "sent, and may land; no node had told lately what others pay", "": "sent, and may land",
 	} {
 		quote := fees.Quote{Fee: 90, PerWeight: 30, Weight: 3, Why: why}
-		in := txn(PhaseWatching, try(Sent, func(a *Attempt) { a.Quote = quote }))
+		in := txn(tx.PhaseWatching, try(tx.Sent, func(a *tx.Attempt) { a.Quote = quote }))
 		if e := Explain(&Scene{View: *view(in), Asked: true}); e.Attempts[0].Detail != want {
 			t.Errorf("%s: %s", why, e.Attempts[0].Detail)
 		}

@@ -6,27 +6,29 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // anyRecord is a transaction with up to three attempts of any kind, in the order in which they were
 // planned: of two senders, at two nonces, most of them alike.
-func anyRecord(r *rand.Rand, ledger bool) *Transaction {
-	outcomes := []AttemptState{Planned, Signed, Sent, Unknown, Refused, Expired, Replaced, FailedIn}
-	phases := []Phase{PhaseDispatching, PhaseWaiting, PhaseFailed, PhaseWatching, PhaseDone}
-	t, at := &Transaction{UID: "a", Queue: "q", Phase: phases[r.IntN(len(phases))], Sender: "S"}, int64(1)
+func anyRecord(r *rand.Rand, ledger bool) *tx.Transaction {
+	outcomes := []tx.AttemptState{tx.Planned, tx.Signed, tx.Sent, tx.Unknown, tx.Refused, tx.Expired, tx.Replaced, tx.FailedIn}
+	phases := []tx.Phase{tx.PhaseDispatching, tx.PhaseWaiting, tx.PhaseFailed, tx.PhaseWatching, tx.PhaseDone}
+	t, at := &tx.Transaction{UID: "a", Queue: "q", Phase: phases[r.IntN(len(phases))], Sender: "S"}, int64(1)
 	if ledger {
 		t.Ledger = "sc"
 	}
 	for range r.IntN(4) {
 		at += int64(r.IntN(2)) + 1
-		a := Attempt{Number: len(t.Attempts) + 1, Sender: []string{"S", "R"}[r.IntN(2)],
+		a := tx.Attempt{Number: len(t.Attempts) + 1, Sender: []string{"S", "R"}[r.IntN(2)],
 			State:     outcomes[r.IntN(len(outcomes))],
 			StartedAt: time.UnixMilli(at).UTC()}
 		switch {
 		case ledger:
 			a.Hash = "b1"
-			if a.State == Planned {
-				a.State = Signed
+			if a.State == tx.Planned {
+				a.State = tx.Signed
 			}
 		default:
 			a.Nonce, a.Fee, a.ValidUntil, a.NodeHash = uint32(3+r.IntN(2)), 1, 9, []string{"", "5J", "5K"}[r.IntN(3)]
@@ -34,15 +36,15 @@ func anyRecord(r *rand.Rand, ledger bool) *Transaction {
 				legacy(&a)
 			}
 		}
-		if t.Phase == PhaseDone && t.Landed == 0 && r.IntN(2) == 0 {
-			a.State, t.Landed = Included, a.Number
+		if t.Phase == tx.PhaseDone && t.Landed == 0 && r.IntN(2) == 0 {
+			a.State, t.Landed = tx.Included, a.Number
 		}
 		switch a.State {
-		case Refused, Expired, Replaced, FailedIn, Included:
+		case tx.Refused, tx.Expired, tx.Replaced, tx.FailedIn, tx.Included:
 			a.EndedAt = restoredAt
-		case Planned:
+		case tx.Planned:
 			if r.IntN(2) == 0 {
-				a.become(Dropped, restoredAt)
+				a.Become(tx.Dropped, restoredAt)
 			}
 		}
 		t.Attempts = append(t.Attempts, a)
@@ -51,8 +53,8 @@ func anyRecord(r *rand.Rand, ledger bool) *Transaction {
 }
 
 // atOneNonce reports whether all that is out or planned has one sender and one nonce.
-func atOneNonce(t *Transaction) bool {
-	var first *Attempt
+func atOneNonce(t *tx.Transaction) bool {
+	var first *tx.Attempt
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
 		if !a.Open() && !a.Pending() {
@@ -101,63 +103,63 @@ func TestRestoredEnds(t *testing.T) {
 func TestUnended(t *testing.T) {
 	t.Parallel()
 	told, earlier := time.UnixMilli(500_000).UTC(), time.UnixMilli(400_000).UTC()
-	at := func(a Attempt, when time.Time) Attempt { a.StartedAt = when; return a }
-	call := func(nonce uint32, when time.Time) Attempt {
-		a := at(tryAt("S", nonce, Planned), when)
+	at := func(a tx.Attempt, when time.Time) tx.Attempt { a.StartedAt = when; return a }
+	call := func(nonce uint32, when time.Time) tx.Attempt {
+		a := at(tryAt("S", nonce, tx.Planned), when)
 		legacy(&a)
 		return a
 	}
-	landed := func(a Attempt) *Transaction {
+	landed := func(a tx.Attempt) *tx.Transaction {
 		t := tried(ended(a))
-		t.Phase, t.Landed = PhaseDone, 1
+		t.Phase, t.Landed = tx.PhaseDone, 1
 		return t
 	}
-	final := func(p Phase, attempts ...Attempt) *Transaction {
+	final := func(p tx.Phase, attempts ...tx.Attempt) *tx.Transaction {
 		t := tried(attempts...)
 		t.Phase = p
 		return t
 	}
-	remembered := func(attempts ...Attempt) Known { return KnownOf("p", tried(attempts...), nil) }
+	remembered := func(attempts ...tx.Attempt) Known { return KnownOf("p", tried(attempts...), nil) }
 	found := func(nonce uint32) Known {
 		return KnownBy(Use{Command: Command{Payer: "S", Nonce: nonce, Fee: 100, ValidUntil: 29, Hash: "5Jfound"}}, restoredAt)
 	}
-	dead, dearer := ended(at(tryAt("S", 3, Refused), earlier)), at(tryAt("S", 3, Sent), earlier)
+	dead, dearer := ended(at(tryAt("S", 3, tx.Refused), earlier)), at(tryAt("S", 3, tx.Sent), earlier)
 	dearer.Fee++
-	orphaned := at(tryAt("S", 3, Sent), earlier)
+	orphaned := at(tryAt("S", 3, tx.Sent), earlier)
 	orphaned.StateHash = "3Ngone"
 	for name, c := range map[string]struct {
-		stored *Transaction
+		stored *tx.Transaction
 		known  Known
 		want   string // the outcomes of its attempts, and the end that it comes to; "" if nothing is lacked
 	}{
-		"FAILED, and something out before that": {final(PhaseFailed), remembered(at(tryAt("S", 3, Sent), earlier)), ""},
-		"FAILED, and tried again since":         {final(PhaseFailed), remembered(at(tryAt("S", 3, Sent), told.Add(1))), "sent; "},
-		"FAILED, and a call before that":        {final(PhaseFailed), remembered(call(3, earlier)), "called; failed"},
-		"FAILED, and called again since":        {final(PhaseFailed), remembered(call(3, told.Add(1))), "called; "},
-		"FAILED, and something is found":        {final(PhaseFailed), found(3), "signed; failed"},
-		"UNRESOLVED, and a call before that":    {final(PhaseUnresolved), remembered(call(3, earlier)), "called; unresolved"},
+		"FAILED, and something out before that": {final(tx.PhaseFailed), remembered(at(tryAt("S", 3, tx.Sent), earlier)), ""},
+		"FAILED, and tried again since":         {final(tx.PhaseFailed), remembered(at(tryAt("S", 3, tx.Sent), told.Add(1))), "sent; "},
+		"FAILED, and a call before that":        {final(tx.PhaseFailed), remembered(call(3, earlier)), "called; failed"},
+		"FAILED, and called again since":        {final(tx.PhaseFailed), remembered(call(3, told.Add(1))), "called; "},
+		"FAILED, and something is found":        {final(tx.PhaseFailed), found(3), "signed; failed"},
+		"UNRESOLVED, and a call before that":    {final(tx.PhaseUnresolved), remembered(call(3, earlier)), "called; unresolved"},
 		"DONE by no block, and a call before that": {
-			final(PhaseDone), remembered(call(3, earlier)), "called; done"},
+			final(tx.PhaseDone), remembered(call(3, earlier)), "called; done"},
 		"DONE by another's, and something out at another nonce": {
-			landed(at(tryAt("R", 3, Included), told)), remembered(at(tryAt("S", 3, Sent), earlier)), ""},
+			landed(at(tryAt("R", 3, tx.Included), told)), remembered(at(tryAt("S", 3, tx.Sent), earlier)), ""},
 		"DONE by another's, and a call at another nonce": {
-			landed(at(tryAt("R", 3, Included), told)), remembered(call(3, earlier)), ""},
+			landed(at(tryAt("R", 3, tx.Included), told)), remembered(call(3, earlier)), ""},
 		"DONE by another's, and a later call": {
-			landed(at(tryAt("R", 3, Included), earlier)), remembered(call(3, told)), ""},
+			landed(at(tryAt("R", 3, tx.Included), earlier)), remembered(call(3, told)), ""},
 		"DONE by another's, and what has been in a block at another nonce": {
-			landed(at(tryAt("R", 3, Included), told)), remembered(orphaned), "included, sent; done"},
+			landed(at(tryAt("R", 3, tx.Included), told)), remembered(orphaned), "included, sent; done"},
 		"DONE by another's at its nonce": {
-			landed(at(tryAt("S", 3, Included), told)), remembered(dearer), "included, replaced; DONE"},
+			landed(at(tryAt("S", 3, tx.Included), told)), remembered(dearer), "included, replaced; DONE"},
 		"DONE by another's, and something is found at another nonce": {
-			landed(at(tryAt("R", 3, Included), told)), found(3), "included, signed; done"},
+			landed(at(tryAt("R", 3, tx.Included), told)), found(3), "included, signed; done"},
 		"DONE by what came to nothing, and tried again since": {
-			landed(at(tryAt("S", 3, Included), earlier)),
-			remembered(ended(at(tryAt("S", 3, FailedIn), earlier)), at(tryAt("S", 4, Sent), told)), "replaced, sent; "},
+			landed(at(tryAt("S", 3, tx.Included), earlier)),
+			remembered(ended(at(tryAt("S", 3, tx.FailedIn), earlier)), at(tryAt("S", 4, tx.Sent), told)), "replaced, sent; "},
 		"FAILED by what was refused, and tried again since": {
-			final(PhaseFailed, dead), remembered(dead, at(tryAt("S", 3, Sent), told.Add(1))), "refused, sent; "},
+			final(tx.PhaseFailed, dead), remembered(dead, at(tryAt("S", 3, tx.Sent), told.Add(1))), "refused, sent; "},
 	} {
 		stored := c.stored
-		stored.Error, stored.Done, stored.DoneAt = oops(CodeLost), json.RawMessage("{}"), told
+		stored.Error, stored.Done, stored.DoneAt = oops(tx.CodeLost), json.RawMessage("{}"), told
 		stored.FinalAt, stored.CancelRequested, stored.Deferred = told, true, 2
 		before := stored.Clone()
 		got, _ := Restored(stored, c.known, restoredAt)
@@ -196,12 +198,12 @@ func TestUnended(t *testing.T) {
 func TestCallWatched(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]Answer{
-		"sent": {Hash: "5J"}, "an error": {Fault: FaultError, Error: oops(CodeLost)}, "no call": {Fault: FaultNoCall},
+		"sent": {Hash: "5J"}, "an error": {Fault: FaultError, Error: oops(tx.CodeLost)}, "no call": {Fault: FaultNoCall},
 	} {
-		called := txn(PhaseWatching, try(Planned, legacy), ending(PhaseFailed))
+		called := txn(tx.PhaseWatching, try(tx.Planned, legacy), ending(tx.PhaseFailed))
 		r.Call, r.Sender, r.Nonce = Effect{Kind: Dispatch, Number: 1}, called.Last().Sender, called.Last().Nonce
 		s := Learn(view(called), r)
-		if got := s.Txn; got != nil && (!got.Open() || got.Phase != PhaseWatching) || (got != nil) != (r.Hash != "") {
+		if got := s.Txn; got != nil && (!got.Open() || got.Phase != tx.PhaseWatching) || (got != nil) != (r.Hash != "") {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
@@ -211,18 +213,18 @@ func TestCallWatched(t *testing.T) {
 // followed; what was found stays found.
 func TestKept(t *testing.T) {
 	t.Parallel()
-	done := tried(ended(tryAt("R", 7, Included)))
-	done.Phase, done.Landed, done.DoneAt = PhaseDone, 1, restoredAt
+	done := tried(ended(tryAt("R", 7, tx.Included)))
+	done.Phase, done.Landed, done.DoneAt = tx.PhaseDone, 1, restoredAt
 	known := KnownBy(Use{Command: Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J"}}, restoredAt)
 	after, _ := Restored(done, known, restoredAt)
 	kept := Kept(done, after, restoredAt)
-	if kept == nil || kept.Phase != PhaseDone || kept.Landed != 1 || kept.Open() || kept.Last().NodeHash != "5J" {
+	if kept == nil || kept.Phase != tx.PhaseDone || kept.Landed != 1 || kept.Open() || kept.Last().NodeHash != "5J" {
 		t.Fatalf("%+v", kept)
 	}
 	if again, _ := Restored(kept, known, restoredAt); again != nil {
 		t.Errorf("lacks it still: %+v", again)
 	}
-	for _, phase := range []Phase{PhaseFailed, PhaseDone} { // by no block
+	for _, phase := range []tx.Phase{tx.PhaseFailed, tx.PhaseDone} { // by no block
 		other := tried()
 		other.Phase = phase
 		after, _ = Restored(other, known, restoredAt)
@@ -240,11 +242,11 @@ func TestKept(t *testing.T) {
 // TestAdoptedAs: what has an end to come to is watched, and anything else goes on.
 func TestAdoptedAs(t *testing.T) {
 	t.Parallel()
-	for ending, want := range map[Phase]Phase{
-		"": PhaseDispatching, PhaseFailing: PhaseDispatching, PhaseWaiting: PhaseDispatching,
-		PhaseDone: PhaseWatching, PhaseFailed: PhaseWatching, PhaseUnresolved: PhaseWatching,
+	for ending, want := range map[tx.Phase]tx.Phase{
+		"": tx.PhaseDispatching, tx.PhaseFailing: tx.PhaseDispatching, tx.PhaseWaiting: tx.PhaseDispatching,
+		tx.PhaseDone: tx.PhaseWatching, tx.PhaseFailed: tx.PhaseWatching, tx.PhaseUnresolved: tx.PhaseWatching,
 	} {
-		if got := AdoptedAs(txn(PhaseFailed, try(Sent), func(t *Transaction) { t.Ending = ending })); got != want {
+		if got := AdoptedAs(txn(tx.PhaseFailed, try(tx.Sent), func(t *tx.Transaction) { t.Ending = ending })); got != want {
 			t.Errorf("to end as %q: %s", ending, got)
 		}
 	}
@@ -253,7 +255,7 @@ func TestAdoptedAs(t *testing.T) {
 // TestStoodAgain: what is DONE by a block again stands there with the nonce that it has.
 func TestStoodAgain(t *testing.T) {
 	t.Parallel()
-	s := Decide(view(txn(PhaseWatching, try(Included, over, at(9)), try(Sent), ending(PhaseDone)), sees(FateExpired, 9)))
+	s := Decide(view(txn(tx.PhaseWatching, try(tx.Included, over, at(9)), try(tx.Sent), ending(tx.PhaseDone)), sees(tx.FateExpired, 9)))
 	if s.Txn == nil || s.Txn.Landed != 1 || !s.Txn.Reopened || s.Aside.LandedWith == nil || *s.Aside.LandedWith != 9 {
 		t.Errorf("%+v", s)
 	}
@@ -263,19 +265,19 @@ func TestStoodAgain(t *testing.T) {
 // beside it, and behind others too; and is by another one where that lands.
 func TestStoodBeside(t *testing.T) {
 	t.Parallel()
-	stood := func(open part) *Transaction {
-		return txn(PhaseWatching, try(Included, over, at(9)), open, ending(PhaseDone))
+	stood := func(open part) *tx.Transaction {
+		return txn(tx.PhaseWatching, try(tx.Included, over, at(9)), open, ending(tx.PhaseDone))
 	}
-	s := view(stood(try(Unknown, legacy))).ambiguous()
-	if s.Txn.Phase != PhaseDone || s.Txn.Landed != 1 || s.Txn.Open() {
+	s := view(stood(try(tx.Unknown, legacy))).ambiguous()
+	if s.Txn.Phase != tx.PhaseDone || s.Txn.Landed != 1 || s.Txn.Open() {
 		t.Errorf("nobody knows of the other: %+v", s.Txn)
 	}
-	s = Decide(view(stood(try(Sent)), sees(FateExpired, 9), ahead(member(6, FatePooled))))
-	if s.Txn == nil || s.Txn.Ending != PhaseDone && s.Txn.Landed != 1 {
+	s = Decide(view(stood(try(tx.Sent)), sees(tx.FateExpired, 9), ahead(member(6, tx.FatePooled))))
+	if s.Txn == nil || s.Txn.Ending != tx.PhaseDone && s.Txn.Landed != 1 {
 		t.Errorf("behind another one: %+v", s.Txn)
 	}
-	s = Decide(view(stood(try(Sent)), sees(FateIncluded, 9)))
-	if s.Txn == nil || s.Txn.Landed != 2 || s.Txn.Attempts[0].State != Replaced {
+	s = Decide(view(stood(try(tx.Sent)), sees(tx.FateIncluded, 9)))
+	if s.Txn == nil || s.Txn.Landed != 2 || s.Txn.Attempts[0].State != tx.Replaced {
 		t.Errorf("the other landed: %+v", s.Txn)
 	}
 }
@@ -283,11 +285,11 @@ func TestStoodBeside(t *testing.T) {
 // TestRefusalBesideAPlan: that an attempt came to nothing is put back, and what is planned since stays.
 func TestRefusalBesideAPlan(t *testing.T) {
 	t.Parallel()
-	refused := tried(ended(tryAt("S", 3, Refused)))
+	refused := tried(ended(tryAt("S", 3, tx.Refused)))
 	refused.Revision = 7
-	stored := drivenBy("p", tried(tryAt("S", 3, Sent), tryAt("S", 3, Planned)))
+	stored := drivenBy("p", tried(tryAt("S", 3, tx.Sent), tryAt("S", 3, tx.Planned)))
 	got, _ := Restored(stored, KnownOf("p", refused, nil), restoredAt)
-	if got == nil || got.Attempts[0].State != Refused || !got.Attempts[1].Pending() {
+	if got == nil || got.Attempts[0].State != tx.Refused || !got.Attempts[1].Pending() {
 		t.Errorf("%+v", got)
 	}
 }
@@ -296,7 +298,7 @@ func TestRefusalBesideAPlan(t *testing.T) {
 func TestHashOfWhatIsOver(t *testing.T) {
 	t.Parallel()
 	known := KnownBy(Use{Command: Command{Payer: "S", Nonce: 3, Fee: 1, ValidUntil: 9, Hash: "5J"}}, restoredAt)
-	got, _ := Restored(tried(ended(tryAt("S", 3, Replaced)), tryAt("R", 8, Sent)), known, restoredAt)
+	got, _ := Restored(tried(ended(tryAt("S", 3, tx.Replaced)), tryAt("R", 8, tx.Sent)), known, restoredAt)
 	if got == nil || got.Attempts[0].NodeHash != "5J" || !got.Attempts[1].Open() || len(got.Attempts) != 2 {
 		t.Errorf("%+v", got)
 	}
@@ -305,8 +307,8 @@ func TestHashOfWhatIsOver(t *testing.T) {
 // TestPassedTellsNobody: what is DONE by what was found is told when it is seen in a block.
 func TestPassedTellsNobody(t *testing.T) {
 	t.Parallel()
-	after, other := tried(tryAt("S", 3, Sent)), tried(tryAt("S", 4, Sent))
-	after.Callback, after.CallbackTries, after.Sequence, other.Sequence = OnFailure, 2, 1, 2
+	after, other := tried(tryAt("S", 3, tx.Sent)), tried(tryAt("S", 4, tx.Sent))
+	after.Callback, after.CallbackTries, after.Sequence, other.Sequence = tx.OnFailure, 2, 1, 2
 	u := Passed(after, other, Known{}, restoredAt)
 	if u == nil || u.Callback != "" || u.CallbackTries != 0 {
 		t.Errorf("%+v", u)
@@ -317,9 +319,9 @@ func TestPassedTellsNobody(t *testing.T) {
 // what a node took, which lands whatever is stored.
 func TestCalledBeside(t *testing.T) {
 	t.Parallel()
-	call := tryAt("S", 3, Planned)
+	call := tryAt("S", 3, tx.Planned)
 	legacy(&call)
-	for o, back := range map[AttemptState]bool{Signed: true, Sent: false, Pooled: false} {
+	for o, back := range map[tx.AttemptState]bool{tx.Signed: true, tx.Sent: false, tx.Pooled: false} {
 		other := tryAt("R", 3, o)
 		other.StartedAt = call.StartedAt.Add(time.Minute)
 		got, _ := Restored(tried(other), KnownOf("p", tried(call), nil), restoredAt)
@@ -333,13 +335,13 @@ func TestCalledBeside(t *testing.T) {
 func TestAwaited(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		in   *Transaction
+		in   *tx.Transaction
 		want bool
 	}{
-		"its outcome is unknown":        {txn(PhaseUnresolved, try(Unknown, legacy)), true},
-		"its bytes are here":            {txn(PhaseUnresolved, try(Unknown)), false},
-		"its outcome is known":          {txn(PhaseUnresolved, try(FailedIn, legacy, over)), false},
-		"unknown, and still to be seen": {txn(PhaseWatching, try(Unknown, legacy)), false},
+		"its outcome is unknown":        {txn(tx.PhaseUnresolved, try(tx.Unknown, legacy)), true},
+		"its bytes are here":            {txn(tx.PhaseUnresolved, try(tx.Unknown)), false},
+		"its outcome is known":          {txn(tx.PhaseUnresolved, try(tx.FailedIn, legacy, over)), false},
+		"unknown, and still to be seen": {txn(tx.PhaseWatching, try(tx.Unknown, legacy)), false},
 	} {
 		if awaited(c.in) != c.want {
 			t.Errorf("%s: %t", name, !c.want)
@@ -352,13 +354,13 @@ func TestAwaited(t *testing.T) {
 func TestRestoredEnding(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		ending Phase
-		known  Attempt
-		want   Phase
+		ending tx.Phase
+		known  tx.Attempt
+		want   tx.Phase
 	}{
-		"something is out":          {PhaseFailing, from(1, tryAt("S", 3, Sent), "5J"), ""},
-		"nothing is":                {PhaseFailing, from(1, ended(tryAt("S", 3, FailedIn)), "5J"), PhaseFailing},
-		"something is, another end": {PhaseFailed, from(1, tryAt("S", 3, Sent), "5J"), PhaseFailed},
+		"something is out":          {tx.PhaseFailing, from(1, tryAt("S", 3, tx.Sent), "5J"), ""},
+		"nothing is":                {tx.PhaseFailing, from(1, ended(tryAt("S", 3, tx.FailedIn)), "5J"), tx.PhaseFailing},
+		"something is, another end": {tx.PhaseFailed, from(1, tryAt("S", 3, tx.Sent), "5J"), tx.PhaseFailed},
 	} {
 		stored, memory := tried(), tried(c.known)
 		stored.Ending = c.ending
@@ -372,8 +374,8 @@ func TestRestoredEnding(t *testing.T) {
 // TestOrderedLanding: a person has the last word, on what is shallow too.
 func TestOrderedLanding(t *testing.T) {
 	t.Parallel()
-	v := view(txn(PhaseUnresolved, try(FailedIn, shallow), try(Unknown), wrong(CodeOutcomeUnknown)))
-	if s := v.ordered("5J2"); s.Txn.Landed != 2 || s.Txn.shallow() != nil || s.Txn.Out() {
+	v := view(txn(tx.PhaseUnresolved, try(tx.FailedIn, shallow), try(tx.Unknown), wrong(tx.CodeOutcomeUnknown)))
+	if s := v.ordered("5J2"); s.Txn.Landed != 2 || s.Txn.Shallow() != nil || s.Txn.Out() {
 		t.Errorf("%+v", s.Txn)
 	}
 }
@@ -382,7 +384,7 @@ func TestOrderedLanding(t *testing.T) {
 func TestComes(t *testing.T) {
 	t.Parallel()
 	for a, want := range map[[2]uint32]bool{{0, 5}: true, {1, 5}: false, {9, 9}: true, {9, 10}: false} {
-		if got := (&Attempt{ValidUntil: a[0], Slot: a[1]}).comes(); got != want {
+		if got := comes((&tx.Attempt{ValidUntil: a[0], Slot: a[1]})); got != want {
 			t.Errorf("valid until %d, in slot %d: %t", a[0], a[1], got)
 		}
 	}
@@ -391,11 +393,11 @@ func TestComes(t *testing.T) {
 // TestClean: only what lands while it is bound ends a row of failures.
 func TestClean(t *testing.T) {
 	t.Parallel()
-	for phase, want := range map[Phase]bool{
-		PhaseWatching: true, PhaseSent: true, PhaseUnresolved: false, PhaseFailed: false,
+	for phase, want := range map[tx.Phase]bool{
+		tx.PhaseWatching: true, tx.PhaseSent: true, tx.PhaseUnresolved: false, tx.PhaseFailed: false,
 	} {
-		s := Decide(view(txn(phase, try(Sent)), sees(FateIncluded, 5)))
-		if s.Txn.Phase != PhaseDone || s.Aside.Clean != want {
+		s := Decide(view(txn(phase, try(tx.Sent)), sees(tx.FateIncluded, 5)))
+		if s.Txn.Phase != tx.PhaseDone || s.Aside.Clean != want {
 			t.Errorf("%s: %s, clean %t", phase, s.Txn.Phase, s.Aside.Clean)
 		}
 	}
@@ -414,7 +416,7 @@ func TestResends(t *testing.T) {
 		"none are kept of it":           {&BytesRead{Number: 1}, ""},
 		"of an attempt that is no more": {&BytesRead{Number: 2, Command: []byte("b")}, ""},
 	} {
-		v := view(txn(PhaseWatching, try(Sent)), knows(func(l *Local) { l.Asked.Bytes = c.bytes }))
+		v := view(txn(tx.PhaseWatching, try(tx.Sent)), knows(func(l *Local) { l.Asked.Bytes = c.bytes }))
 		if s := v.resend(); s.Do.Kind != c.want {
 			t.Errorf("%s: %+v", name, s.Do)
 		}
@@ -425,18 +427,18 @@ func TestResends(t *testing.T) {
 // attempt is to be made. What is bound no more is not known to those around it.
 func TestInOrder(t *testing.T) {
 	t.Parallel()
-	for o, want := range map[AttemptState]bool{Planned: false, Unknown: false, Signed: true, Sent: true, Pooled: true} {
+	for o, want := range map[tx.AttemptState]bool{tx.Planned: false, tx.Unknown: false, tx.Signed: true, tx.Sent: true, tx.Pooled: true} {
 		m := Member{Txn: tried(tryAt("S", 3, o))}
 		if m.inOrder() != want {
 			t.Errorf("%s: in order %t", o, !want)
 		}
 	}
-	anew := Member{Txn: tried(tryAt("S", 3, Sent), ended(tryAt("S", 3, Refused)))}
+	anew := Member{Txn: tried(tryAt("S", 3, tx.Sent), ended(tryAt("S", 3, tx.Refused)))}
 	if anew.inOrder() {
 		t.Error("in order, and another attempt is to be made")
 	}
-	over := tried(ended(tryAt("S", 3, Included)))
-	over.Phase = PhaseDone
+	over := tried(ended(tryAt("S", 3, tx.Included)))
+	over.Phase = tx.PhaseDone
 	train := TrainOf([]string{"a", "b"}, "b", func(string) (Member, bool) { return Member{Txn: over}, true })
 	if !train.Unseen || len(train.Ahead) > 0 {
 		t.Errorf("one that is DONE runs: %+v", train)
@@ -447,12 +449,12 @@ func TestInOrder(t *testing.T) {
 // is planned. What is open is judged by the chain.
 func TestWeighedWhenBound(t *testing.T) {
 	t.Parallel()
-	mark := func(t *Transaction) { t.Ending = PhaseFailing }
-	s := Decide(view(txn(PhaseDispatching, try(FailedIn, over), try(Planned), mark)))
-	if s.Txn == nil || s.Txn.Phase != PhaseFailing || s.Txn.Ending != "" || s.Txn.Last().Pending() {
+	mark := func(t *tx.Transaction) { t.Ending = tx.PhaseFailing }
+	s := Decide(view(txn(tx.PhaseDispatching, try(tx.FailedIn, over), try(tx.Planned), mark)))
+	if s.Txn == nil || s.Txn.Phase != tx.PhaseFailing || s.Txn.Ending != "" || s.Txn.Last().Pending() {
 		t.Errorf("%+v", s)
 	}
-	if s := Decide(view(txn(PhaseDispatching, try(Sent), mark))); s.Txn != nil && s.Txn.Phase == PhaseFailing {
+	if s := Decide(view(txn(tx.PhaseDispatching, try(tx.Sent), mark))); s.Txn != nil && s.Txn.Phase == tx.PhaseFailing {
 		t.Errorf("with something out %+v", s)
 	}
 }

@@ -2,8 +2,9 @@ package lifecycle
 
 import (
 	"encoding/json"
-	"errors"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Result is what came of an effect, or what the store refused. It is kept until it is
@@ -20,7 +21,7 @@ type SenderTold struct {
 
 // HealthTold answers AskHealth: why the worker is not the one to ask, "" if it is.
 type HealthTold struct {
-	Why    SenderReason
+	Why    tx.SenderReason
 	Detail string
 	Wrong  int // times in a row that it was found wrong before
 }
@@ -72,9 +73,9 @@ type Answer struct {
 	Signed []byte // checked to be what was asked for
 	Weight int    // of Signed: 1 + account updates
 	// Touched are the accounts of Signed, see Attempt.
-	Touched []Account
+	Touched []tx.Account
 	Alone   string // why Signed may not be in flight beside others of its queue, "" if it may
-	Error   *Error
+	Error   *tx.Error
 	// RetryAfter is when a busy worker is to be asked again.
 	RetryAfter time.Duration
 	// Proves goes with FaultNoCall: this worker has shown before that it makes proofs, so it is
@@ -116,14 +117,14 @@ type SendTold struct {
 	// Refusal is why no node took them, nil if one did or nobody knows. Every node said
 	// so in Mina's own words.
 	Refusal *Refusal
-	Error   *Error // what else was said
-	Lost    bool   // there was no answer: nobody knows
+	Error   *tx.Error // what else was said
+	Lost    bool      // there was no answer: nobody knows
 }
 
 // A Refusal is a class of what nodes say when they turn bytes down; package mina
 // classes it, once.
 type Refusal struct {
-	Error
+	tx.Error
 	Permanent bool // no retry can mend it
 	// Seen: said also of bytes that are in a block or in the pool already, or whose turn
 	// has not come, or of all bytes while the network takes nothing: it ends nothing.
@@ -133,18 +134,6 @@ type Refusal struct {
 	// Payers: it concerns its sender, and what no payload can make proves it. The sender rests, and
 	// another one may do the same transaction. Broke: its account holds too little.
 	Payers, Broke bool
-}
-
-// What is said of bytes that a node may have all the same: nothing usable, or words that are not
-// Mina's, and may be a gateway's.
-const (
-	CodeNoAnswer = "No_answer"
-	CodeGateway  = "Gateway"
-)
-
-// Stopped reports whether what a node refuses with this code is refused of everybody.
-func Stopped(code string) bool {
-	return code == "After_slot_tx_end" || code == "Transaction_type_disabled"
 }
 
 // Denied is what the store says of a change that it did not take or, where it is
@@ -166,42 +155,6 @@ const (
 	Costly      Denial = "costly"      // a fee limit would be passed
 	Used        Denial = "used"        // the next nonce of the sender is above the one that follows
 	Unconfirmed Denial = "unconfirmed" // stored, and not confirmed by the replicas
-)
-
-// An Order is what a person, or a client, asks for.
-type Order struct {
-	What OrderKind
-	Hash string // Landed: of the command
-}
-
-// OrderKind is what is asked for.
-type OrderKind string
-
-// All orders.
-const (
-	OrderCancel OrderKind = "cancel"
-	OrderRetry  OrderKind = "retry"
-	OrderLanded OrderKind = "landed" // what is open has landed
-	OrderDead   OrderKind = "dead"   // nothing that is open will ever land
-	OrderExpire OrderKind = "expire" // its deadline may have come while it waits; nobody drives it
-)
-
-// What an Order is refused with, wrapped or not.
-var (
-	// ErrNotCancellable: the transaction is final, so nothing is left to cancel.
-	ErrNotCancellable = errors.New("the transaction cannot be cancelled in its state")
-	// ErrNotRetryable: the transaction is neither FAILED nor UNRESOLVED, or its deadline has
-	// come; or nothing of it is open that a person could settle.
-	ErrNotRetryable = errors.New("the transaction cannot be retried in its state")
-	// ErrMightStillLand: an attempt is open, so a new nonce could let the
-	// transaction take effect twice.
-	ErrMightStillLand = errors.New("an attempt might still land")
-	// ErrFollowed: others of its queue were made on what it leaves, and may still land.
-	ErrFollowed = errors.New("others of its queue were made on it and are in flight")
-	// ErrNotExpired: it does not wait, or its deadline has not come.
-	ErrNotExpired = errors.New("its deadline has not come while it waits")
-	// ErrContradicted: the chain says otherwise than the person.
-	ErrContradicted = errors.New("the chain contradicts it")
 )
 
 func (SenderTold) result()  {}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/fees"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestScatter puts records together from parts, whether a flow leads to them or not,
@@ -28,8 +29,8 @@ func TestScatter(t *testing.T) {
 			s := c.untouched(v, func(v *View) Step { return Learn(v, anyResult(r, v)) })
 			c.keepsPlace(v, &s)
 		}
-		for _, what := range []OrderKind{OrderCancel, OrderRetry, OrderLanded, OrderDead, "nonsense"} {
-			if s, err := Ask(v, Order{What: what, Hash: "5Jperson"}); err == nil && s.Txn != nil {
+		for _, what := range []tx.OrderKind{tx.OrderCancel, tx.OrderRetry, tx.OrderLanded, tx.OrderDead, "nonsense"} {
+			if s, err := Ask(v, tx.Order{What: what, Hash: "5Jperson"}); err == nil && s.Txn != nil {
 				c.keepsPlace(v, &s)
 			}
 		}
@@ -51,7 +52,7 @@ func (c *checker) keepsPlace(v *View, s *Step) {
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
-var outcomes = []AttemptState{Planned, Signed, Sent, Pooled, Included, FailedIn, Expired, Replaced, Refused, Unknown}
+var outcomes = []tx.AttemptState{tx.Planned, tx.Signed, tx.Sent, tx.Pooled, tx.Included, tx.FailedIn, tx.Expired, tx.Replaced, tx.Refused, tx.Unknown}
 
 // scattered is a view of a record of up to three attempts.
 func scattered(r *rand.Rand) *View {
@@ -71,7 +72,7 @@ func scattered(r *rand.Rand) *View {
 	l.Legacy, l.NoResign, l.Resent = r.IntN(3) == 0, r.IntN(3) == 0, pick(r, 0, 1, 1<<40)
 	l.SentAt, l.ReadAt = pick(r, time.Time{}, clock, clock.Add(-time.Hour)), pick(r, time.Time{}, clock)
 	l.LostAt, l.Costly = pick(r, time.Time{}, clock.Add(-time.Hour)), pick(r, time.Time{}, clock.Add(time.Hour))
-	l.Said = pick(r, Said{}, Said{Number: n, State: Unknown, NodeHash: "5Jsaid", Slot: 301, Error: oops("Said")})
+	l.Said = pick(r, Said{}, Said{Number: n, State: tx.Unknown, NodeHash: "5Jsaid", Slot: 301, Error: oops("Said")})
 	a := &l.Asked
 	a.Sender = pick(r, nil, &Sender{}, good(), &Sender{Gone: true}, &Sender{Unusable: true, Greeted: true},
 		&Sender{Greeted: true})
@@ -89,10 +90,10 @@ func scattered(r *rand.Rand) *View {
 	return v
 }
 
-func scatteredTxn(r *rand.Rand) *Transaction {
-	p := pick(r, Phases...)
+func scatteredTxn(r *rand.Rand) *tx.Transaction {
+	p := pick(r, tx.Phases...)
 	t := txn(p, losses(r.IntN(4)), deferrals(r.IntN(3)), retried(pick(r, 0, 1, 3, 1<<40)))
-	t.CancelRequested, t.Error = r.IntN(4) == 0, pick(r, nil, oops("400"), oops(CodeOutcomeUnknown))
+	t.CancelRequested, t.Error = r.IntN(4) == 0, pick(r, nil, oops("400"), oops(tx.CodeOutcomeUnknown))
 	t.DueAt = pick(r, time.Time{}, now.Add(time.Hour))
 	for range r.IntN(4) {
 		try(pick(r, outcomes...), fee(pick[uint64](r, 0, 100, 300, 1<<63)))(t)
@@ -101,28 +102,28 @@ func scatteredTxn(r *rand.Rand) *Transaction {
 		if a.Legacy = r.IntN(4) == 0; a.Legacy {
 			legacy(a)
 		}
-		if a.State == Planned && r.IntN(2) == 0 || a.Over() {
+		if a.State == tx.Planned && r.IntN(2) == 0 || a.Over() {
 			over(a)
 		}
 		if a.Over() {
 			a.Nonce = pick[uint32](r, 6, 7, 8)
-			if a.State == FailedIn && (p.Bound() || p == PhaseDone) && r.IntN(2) == 0 {
-				a.State = FailedShallow
+			if a.State == tx.FailedIn && (p.Bound() || p == tx.PhaseDone) && r.IntN(2) == 0 {
+				a.State = tx.FailedShallow
 			}
 		}
 	}
 	switch {
-	case p == PhaseSent || p == PhaseWatching:
+	case p == tx.PhaseSent || p == tx.PhaseWatching:
 		if !t.Open() {
-			try(pick(r, Signed, Sent, Pooled, Unknown))(t)
+			try(pick(r, tx.Signed, tx.Sent, tx.Pooled, tx.Unknown))(t)
 		}
-		if p == PhaseWatching {
-			t.Ending = pick(r, "", "", PhaseFailed, PhaseUnresolved, PhaseDone)
+		if p == tx.PhaseWatching {
+			t.Ending = pick(r, "", "", tx.PhaseFailed, tx.PhaseUnresolved, tx.PhaseDone)
 		}
-	case p == PhaseDone && len(t.Attempts) > 0 && r.IntN(4) > 0:
+	case p == tx.PhaseDone && len(t.Attempts) > 0 && r.IntN(4) > 0:
 		t.Landed = 1 + r.IntN(len(t.Attempts))
 		a := t.Attempt(t.Landed)
-		a.State = Included
+		a.State = tx.Included
 		block(a)
 		a.Nonce = nonce
 		t.Reopened, t.FinalAt = r.IntN(2) == 0, pick(r, time.Time{}, time.Time{}, now)
@@ -141,7 +142,7 @@ func anyResult(r *rand.Rand, v *View) Result {
 	case 0:
 		return SenderTold{Sender: Sender{Gone: r.IntN(2) == 0, Away: r.IntN(100)}}
 	case 1:
-		return HealthTold{Why: pick(r, "", WrongAccount), Wrong: pick(r, 0, 3, 1<<40)}
+		return HealthTold{Why: pick(r, "", tx.WrongAccount), Wrong: pick(r, 0, 3, 1<<40)}
 	case 2:
 		return pick[Result](r, RetriesTold{Limit: -1, Known: true}, ConfirmTold{n}, LandedTold{}, AccountTold{},
 			BytesRead{Number: n}, ChainTold{})

@@ -3,6 +3,8 @@ package lifecycle
 import (
 	"slices"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Scene is all that an explanation is made of. The View's Txn and Policy are needed;
@@ -14,10 +16,10 @@ type Scene struct {
 	PausedUntil time.Time
 	// Ready is since when the queue waits for nothing but a sender; zero if it does not.
 	Ready  time.Time
-	Before int          // ready queues that are bound before its own, as the turn stands
-	Place  Place        // in the queue, of what waits
-	First  *Transaction // the one that Place names, where it is another
-	Pool   []Candidate  // senders that could be bound, or some of them
+	Before int             // ready queues that are bound before its own, as the turn stands
+	Place  Place           // in the queue, of what waits
+	First  *tx.Transaction // the one that Place names, where it is another
+	Pool   []Candidate     // senders that could be bound, or some of them
 	// Living are the processes that live.
 	Living []Binder
 	// Width is how many of its queue may be in flight now, and in no block; Barrier says why it
@@ -91,7 +93,7 @@ func Idle(living []Binder, account string, local bool) string {
 type Candidate struct {
 	AccountID string
 	Queue     string // that it is bound to, "" if none
-	Reason    SenderReason
+	Reason    tx.SenderReason
 	Detail    string
 	Until     time.Time
 }

@@ -3,12 +3,14 @@ package lifecycle
 import (
 	"fmt"
 	"strings"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // overWords are what has become of an attempt that is over, and was in no block.
-var overWords = map[AttemptState]string{
-	Dropped: "never sent", Proved: "never sent", Refused: "refused by every node", Expired: "expired unspent",
-	Replaced: "its nonce was spent by another command", ReplacedShallow: "its nonce was spent by another command",
+var overWords = map[tx.AttemptState]string{
+	tx.Dropped: "never sent", tx.Proved: "never sent", tx.Refused: "refused by every node", tx.Expired: "expired unspent",
+	tx.Replaced: "its nonce was spent by another command", tx.ReplacedShallow: "its nonce was spent by another command",
 }
 
 // attempts joins what is stored of each attempt with what the chain says now.
@@ -23,7 +25,7 @@ func (s *Scene) attempts() []Seen {
 			v.Detail = strings.TrimPrefix(v.Detail+"; "+q, "; ")
 		}
 		if a.Error != nil {
-			v.Detail = strings.TrimPrefix(v.Detail+": "+short(a.Error.Error()), ": ")
+			v.Detail = strings.TrimPrefix(v.Detail+": "+tx.Short(a.Error.Error()), ": ")
 		}
 		out[i] = v
 	}
@@ -31,30 +33,30 @@ func (s *Scene) attempts() []Seen {
 }
 
 // seen is where a is, by what the nodes show now, or as it was last stored.
-func (s *Scene) seen(a Attempt) Seen {
+func (s *Scene) seen(a tx.Attempt) Seen {
 	v := Seen{Attempt: a, Open: a.Open(), Place: "unknown"}
 	g := &s.Sighting
 	its := a.Is(g.Hash)
 	switch {
-	case its && (g.Fate == FateIncluded || g.Fate == FateFailed):
+	case its && (g.Fate == tx.FateIncluded || g.Fate == tx.FateFailed):
 		v.Place, v.Agreed, v.Depth, v.Height, v.StateHash = "block", g.Agreed, g.Depth, g.Height, g.StateHash
 		v.Detail = fmt.Sprintf("%s in block %d, %d deep",
-			map[Fate]string{FateIncluded: "succeeded", FateFailed: "failed"}[g.Fate], g.Height, g.Depth)
-	case its && g.Fate == FatePooled && v.Open:
+			map[tx.Fate]string{tx.FateIncluded: "succeeded", tx.FateFailed: "failed"}[g.Fate], g.Height, g.Depth)
+	case its && g.Fate == tx.FatePooled && v.Open:
 		v.Place, v.Agreed, v.Detail = "pool", g.Agreed, "in "+pools(g)
-	case a.State == Included && a.Height == 0:
+	case a.State == tx.Included && a.Height == 0:
 		v.Place, v.Detail = "block", "succeeded, as a person said"
 	case a.Spent():
 		v.Place, v.Depth = "block", a.Confirmations
 		v.Detail = fmt.Sprintf("%s in block %d, %d deep when last stored",
-			map[bool]string{true: "succeeded", false: "failed"}[a.State == Included], a.Height, a.Confirmations)
-	case a.State == Called:
+			map[bool]string{true: "succeeded", false: "failed"}[a.State == tx.Included], a.Height, a.Confirmations)
+	case a.State == tx.Called:
 		v.Detail = "its worker proves and sends by itself"
 	case a.Pending():
 		v.Place, v.Detail = "nowhere", "its worker has it"
 	case !v.Open:
 		v.Place, v.Detail = "nowhere", overWords[a.State]
-	case g.Fate == FateAbsent && s.Asked:
+	case g.Fate == tx.FateAbsent && s.Asked:
 		v.Place, v.Agreed, v.Detail = "nowhere", g.Agreed, "in no pool and no block, and may still land"
 	default:
 		v.Detail = "sent, and may land"

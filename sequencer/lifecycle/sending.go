@@ -1,6 +1,10 @@
 package lifecycle
 
-import "mina-sequencer/sequencer/fees"
+import (
+	"mina-sequencer/sequencer/fees"
+
+	"mina-sequencer/sequencer/tx"
+)
 
 // sendTold: the nodes have answered. A refusal counts only if every node refused, in
 // Mina's own words, bytes that had not been sent before, and none shows them since: then
@@ -21,14 +25,14 @@ func (v *View) sendTold(r SendTold) Step {
 		return u.refused(a, r, v.Local.Asked.Bytes)
 	}
 	said, named := r.saidOf(a), r.names(a)
-	if t.Phase == PhaseSent && !named {
-		if known := s.Local.Said; known.Number != a.Number || known.State != Sent {
+	if t.Phase == tx.PhaseSent && !named {
+		if known := s.Local.Said; known.Number != a.Number || known.State != tx.Sent {
 			s.Local.Said = said // else a node has it, whatever another sending was answered
 		}
 		return s
 	}
-	stops := causeOf(r.Error) == CauseNetwork && !a.stalled()
-	heard := r.Accepted && a.State == Unknown
+	stops := tx.CauseOf(r.Error) == tx.CauseNetwork && !a.Stalled()
+	heard := r.Accepted && a.State == tx.Unknown
 	if !r.Call.Fresh && !named && !stops && !heard {
 		return s
 	}
@@ -55,46 +59,46 @@ func (v *View) hasSent(fresh bool) Step {
 }
 
 // names reports whether the nodes call a by a hash that is news.
-func (r *SendTold) names(a *Attempt) bool {
+func (r *SendTold) names(a *tx.Attempt) bool {
 	return r.Hash != "" && a.NodeHash == "" && r.Hash != a.Hash
 }
 
 // saidOf is what the nodes have said of a.
-func (r *SendTold) saidOf(a *Attempt) Said {
+func (r *SendTold) saidOf(a *tx.Attempt) Said {
 	said := Said{Number: a.Number, Slot: r.Slot, State: a.State, Error: r.Error}
 	switch {
 	case r.Accepted:
-		said.State, said.NodeHash = Sent, r.Hash
+		said.State, said.NodeHash = tx.Sent, r.Hash
 	case r.Lost:
-		said.State = Unknown // only the chain can tell
+		said.State = tx.Unknown // only the chain can tell
 	}
 	return said
 }
 
 // refused: every node turned the bytes down. before are those that were kept until
 // then.
-func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
+func (v *View) refused(a *tx.Attempt, r SendTold, before *BytesRead) Step {
 	t, e := v.Txn, &r.Refusal.Error
 	nowhere := r.Call.Fresh && v.nowhere(a)
 	switch {
-	case t.Phase == PhaseSent:
-	case t.Phase == PhaseWatching && nowhere:
+	case t.Phase == tx.PhaseSent:
+	case t.Phase == tx.PhaseWatching && nowhere:
 		return v.raiseRefused(a, e, before)
 	case r.Refusal.Cheap && v.climbs():
 		return v.raise(true) // it will not do at this fee: the next rung of the ladder
 	default:
 		return v.wait(ReasonSent)
 	}
-	as := Unknown // it stays open, and whatever follows takes the same nonce
+	as := tx.Unknown // it stays open, and whatever follows takes the same nonce
 	if nowhere {
-		as = Refused
+		as = tx.Refused
 	}
-	u := v.with(func(t *Transaction) {
+	u := v.with(func(t *tx.Transaction) {
 		a := t.Attempt(a.Number)
-		a.blame(causeOf(e), e)
+		a.Blame(tx.CauseOf(e), e)
 		t.Error = e
 		a.SentSlot = max(a.SentSlot, r.Slot)
-		a.become(as, v.Now)
+		a.Become(as, v.Now)
 	})
 	u.Local.Asked, u.Local.Said = Asked{}, Said{}
 	rest := r.Refusal.rest()
@@ -102,7 +106,7 @@ func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 		return u.deferred(deferral{Error: *e, Why: rest.Why, Rest: rest.For}) // no fault of its own
 	}
 	s := u.erred(r.Refusal.Permanent)
-	if s.Txn.Phase == PhaseFailing && e.Code == fees.CodeTooLow && a.Fee >= u.feeMax() {
+	if s.Txn.Phase == tx.PhaseFailing && e.Code == fees.CodeTooLow && a.Fee >= u.feeMax() {
 		s = u.usedUp() // no try pays more, and no node takes less
 	}
 	s.Aside.Rest = rest
@@ -112,7 +116,7 @@ func (v *View) refused(a *Attempt, r SendTold, before *BytesRead) Step {
 // climbs reports whether what is open may be offered at a higher fee now.
 func (v *View) climbs() bool {
 	t := v.Txn
-	return v.mayRaise() && t.tried() < v.feeMax() && !v.Local.Costly.After(v.Clock) && !t.Last().Pending()
+	return v.mayRaise() && feeTried(t) < v.feeMax() && !v.Local.Costly.After(v.Clock) && !t.Last().Pending()
 }
 
 // rest is that of the sender, nil if nothing is proved against it.
@@ -121,14 +125,14 @@ func (r *Refusal) rest() *Rest {
 	case !r.Payers:
 		return nil
 	case r.Broke:
-		return &Rest{For: accountRest, Why: LowBalance, Detail: r.Message}
+		return &Rest{For: accountRest, Why: tx.LowBalance, Detail: r.Message}
 	}
-	return &Rest{For: accountRest, Why: Rested, Detail: r.Message}
+	return &Rest{For: accountRest, Why: tx.Rested, Detail: r.Message}
 }
 
 // nowhere reports whether a, which every node has refused, may be given up: no node shows
 // it while one that had taken it would, or another one that is open keeps its nonce.
-func (v *View) nowhere(a *Attempt) bool {
+func (v *View) nowhere(a *tx.Attempt) bool {
 	for i := range v.Txn.Attempts {
 		if o := &v.Txn.Attempts[i]; o.Open() && o.Number != a.Number {
 			return true

@@ -1,6 +1,10 @@
 package lifecycle
 
-import "time"
+import (
+	"time"
+
+	"mina-sequencer/sequencer/tx"
+)
 
 // A type may say that what one of its transactions requires never comes back once that has
 // taken effect (a nullifier, an account that is new). A second landing then has no effect, so
@@ -13,28 +17,17 @@ import "time"
 // landing: before any other the shallow attempt is opened again until it has settled, or has
 // landed. And no fresh attempt takes a nonce that is shallow, or one below.
 
-// shallow is an attempt of t that is closed and shallow, nil if there is none. All share its
-// sender and nonce.
-func (t *Transaction) shallow() *Attempt {
-	for i := range t.Attempts {
-		if a := &t.Attempts[i]; a.Shallow() {
-			return a
-		}
-	}
-	return nil
-}
-
 // deepen notes that nothing of t is shallow any more.
-func (t *Transaction) deepen() {
+func deepen(t *tx.Transaction) {
 	for i := range t.Attempts {
-		t.Attempts[i].State = t.Attempts[i].State.deep()
+		t.Attempts[i].State = t.Attempts[i].State.Deep()
 	}
 }
 
 // ends reports whether what ended the attempts stands deep enough to be acted on.
 func (v *View) ends() bool {
 	g := &v.Sighting
-	return v.settled() || g.Fate == FateFailed && g.Agreed && !g.Archived && g.Depth >= v.endDepth()
+	return v.settled() || g.Fate == tx.FateFailed && g.Agreed && !g.Archived && g.Depth >= v.endDepth()
 }
 
 // endDepth is how deep what ended the attempts has to stand for that.
@@ -42,8 +35,8 @@ func (v *View) endDepth() int {
 	t, g, early := v.Txn, &v.Sighting, v.Policy.RetryDepth
 	open := t.FirstOpen()
 	switch {
-	case early <= 0, g.Fate != FateFailed, open == nil, t.Legacy():
-	case open.State == Resurfaced, t.shallow() != nil, !t.Phase.Bound(), t.Ending != "", v.stops():
+	case early <= 0, g.Fate != tx.FateFailed, open == nil, t.Legacy():
+	case open.State == tx.Resurfaced, t.Shallow() != nil, !t.Phase.Bound(), t.Ending != "", v.stops():
 	case v.Train.Commuting && !v.Train.alone():
 	case !v.hasPredecessor() && g.Failure.Permanent,
 		v.hasPredecessor() && (!v.Train.walk().unready || !v.Train.walk().mends):
@@ -57,7 +50,7 @@ func (v *View) endDepth() int {
 // has that attempt watched instead; what it was to come to it comes to when that has settled.
 func (v *View) lookBack(s Step) Step {
 	t := s.Txn
-	if t == nil || t.Phase.Bound() || t.shallow() == nil || t.Open() || t.Attempt(t.Landed) != nil {
+	if t == nil || t.Phase.Bound() || t.Shallow() == nil || t.Open() || t.Attempt(t.Landed) != nil {
 		return s
 	}
 	return v.opened(v.detained(s))
@@ -68,13 +61,13 @@ func (v *View) detained(s Step) Step {
 	t, u := s.Txn, v.Txn.Clone()
 	u.Attempts, u.Error, u.Deferred = t.Attempts, t.Error, t.Deferred
 	switch {
-	case t.Phase == PhaseDone:
+	case t.Phase == tx.PhaseDone:
 		u.Ending, u.Done = t.Phase, t.Done
 	case !v.stops():
 		u.Ending = t.Phase
 	}
-	if u.Phase != PhaseWatching {
-		u.Phase, u.ChangedAt, u.DueAt, u.Losses = PhaseWatching, v.Now, time.Time{}, 0
+	if u.Phase != tx.PhaseWatching {
+		u.Phase, u.ChangedAt, u.DueAt, u.Losses = tx.PhaseWatching, v.Now, time.Time{}, 0
 	}
 	s.Txn, s.Aside.Code, s.Aside.Hold, s.Local.Asked = u, "", 0, Asked{}
 	return s
@@ -84,29 +77,29 @@ func (v *View) detained(s Step) Step {
 // shallow no longer, and where its block is gone it is open again.
 func (v *View) resurfaced() (Step, bool) {
 	t, g := v.Txn, &v.Sighting
-	if t.shallow() == nil || t.Open() || !t.Phase.Bound() || !g.Agreed {
+	if t.Shallow() == nil || t.Open() || !t.Phase.Bound() || !g.Agreed {
 		return Step{}, false
 	}
 	switch {
-	case v.settled() && g.Fate == FateFailed:
-		s := v.with((*Transaction).deepen).to(t.Phase, ReasonSettled)
+	case v.settled() && g.Fate == tx.FateFailed:
+		s := v.with(deepen).to(t.Phase, ReasonSettled)
 		s.Aside.DropBytes = t.Last().Shallow() // else they are, or will be, of another
 		return s, true
-	case g.Fate == FateAbsent || g.Fate == FatePooled || g.Fate == FateExpired:
+	case g.Fate == tx.FateAbsent || g.Fate == tx.FatePooled || g.Fate == tx.FateExpired:
 		u := v.with(dropPlan(v.Now))
-		return u.opened(u.to(PhaseWatching, ReasonOrphaned)), true
+		return u.opened(u.to(tx.PhaseWatching, ReasonOrphaned)), true
 	}
 	return Step{}, false
 }
 
 // opened has what is shallow watched again.
 func (v *View) opened(s Step) Step {
-	at := *s.Txn.shallow()
+	at := *s.Txn.Shallow()
 	for i := range s.Txn.Attempts {
 		a := &s.Txn.Attempts[i]
 		if a.Shallow() && a.Sender == at.Sender && a.Nonce == at.Nonce {
-			a.become(Resurfaced, v.Now)
-			a.blame(NoCause, nil)
+			a.Become(tx.Resurfaced, v.Now)
+			a.Blame(tx.NoCause, nil)
 			a.Height, a.StateHash, a.Confirmations = 0, "", 0
 		}
 	}
@@ -132,17 +125,17 @@ func (v *View) unopened(s Step) Step {
 func (v *View) turnBack() Step {
 	g := &v.Sighting
 	failed := attemptOf(v.Txn, g).Number
-	at := *v.Txn.shallow()
-	s := v.with(func(t *Transaction) {
+	at := *v.Txn.Shallow()
+	s := v.with(func(t *tx.Transaction) {
 		for i := range t.Attempts {
 			if a := &t.Attempts[i]; !a.Over() || a.Number == t.Landed {
-				a.become(settledAs(g, a.Number == failed), v.Now)
+				a.Become(settledAs(g, a.Number == failed), v.Now)
 			}
 		}
-		t.deepen()
+		deepen(t)
 		t.Landed = at.Number
-		t.Attempt(at.Number).become(Included, v.Now)
-	}).to(PhaseDone, ReasonOrphaned)
+		t.Attempt(at.Number).Become(tx.Included, v.Now)
+	}).to(tx.PhaseDone, ReasonOrphaned)
 	s.Aside.LandedWith = &at.Nonce
 	s.Local.SentAt, s.Local.Resent = time.Time{}, 0
 	return s
@@ -150,12 +143,12 @@ func (v *View) turnBack() Step {
 
 // retries reports whether m failed, and is to be tried again in its place.
 func (m *Member) retries() bool {
-	return m.Txn.shallow() != nil && !m.Txn.Open() && m.Txn.Phase.Bound()
+	return m.Txn.Shallow() != nil && !m.Txn.Open() && m.Txn.Phase.Bound()
 }
 
 // staying keeps what failed behind another in its place, to be tried again behind that.
 func (v *View) staying(pause time.Duration) Step {
-	s := v.to(PhaseDelayed, ReasonSettled)
+	s := v.to(tx.PhaseDelayed, ReasonSettled)
 	s.Txn.DueAt = v.Now.Add(pause)
 	s.Txn.Deferred = max(s.Txn.Deferred, 1) // no failure of its own
 	return s
@@ -165,7 +158,7 @@ func (v *View) staying(pause time.Duration) Step {
 // and half of them in a block: what has broken once may break again.
 func (v *View) staysBehind() bool {
 	t := v.Txn
-	if len(v.Train.Ahead) == 0 || t.shallow() == nil || t.Open() || t.Last().Pending() || !v.Train.walk().mends {
+	if len(v.Train.Ahead) == 0 || t.Shallow() == nil || t.Open() || t.Last().Pending() || !v.Train.walk().mends {
 		return false
 	}
 	if _, inOrder := v.nextNonce(); !inOrder {
@@ -177,8 +170,8 @@ func (v *View) staysBehind() bool {
 // reappeared reports whether an account whose next nonce is this may have what is shallow
 // land, of this transaction or of another in its train.
 func (v *View) reappeared(next uint32) bool {
-	below := func(t *Transaction) bool {
-		a := t.shallow()
+	below := func(t *tx.Transaction) bool {
+		a := t.Shallow()
 		return a != nil && a.Sender == v.Txn.Sender && next <= a.Nonce
 	}
 	if below(v.Txn) {

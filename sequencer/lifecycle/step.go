@@ -2,12 +2,14 @@ package lifecycle
 
 import (
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Step is what a decision, or a result, comes to.
 type Step struct {
 	// Txn is the record as it is to be stored; nil if it stays.
-	Txn   *Transaction
+	Txn   *tx.Transaction
 	Aside Aside // goes with Txn
 	// Local is what the process knows from now on or, with Txn, once that is stored.
 	Local Local
@@ -59,7 +61,7 @@ var Failures = []string{"error", "hopeless", "lost", "deferred", "settled", "unk
 
 // Failure is how what s stores ends an attempt or a call without success, or puts it
 // off; "" where it does not.
-func (s *Step) Failure(before *Transaction) string {
+func (s *Step) Failure(before *tx.Transaction) string {
 	switch s.Reason {
 	case ReasonDeferred:
 		return "deferred"
@@ -75,9 +77,9 @@ func (s *Step) Failure(before *Transaction) string {
 		}
 	case ReasonAnswered:
 		switch {
-		case s.Txn.Phase == PhaseFailing:
+		case s.Txn.Phase == tx.PhaseFailing:
 			return "error"
-		case s.Txn.Phase == PhaseUnresolved, s.Txn.Ending == PhaseUnresolved && before.Ending == "":
+		case s.Txn.Phase == tx.PhaseUnresolved, s.Txn.Ending == tx.PhaseUnresolved && before.Ending == "":
 			return "hopeless"
 		}
 	}
@@ -129,7 +131,7 @@ type Aside struct {
 // A Rest takes a sender out of use.
 type Rest struct {
 	For    time.Duration // Never until a person resumes it
-	Why    SenderReason
+	Why    tx.SenderReason
 	By     string // a rest by somebody does not end what another gives; "" for nobody
 	Detail string // in words
 	// Above is of a nonce that another command has spent: where the next one of the sender was above
@@ -143,58 +145,6 @@ const ByDoubt = "doubt"
 
 // Never is a time that no clock brings.
 const Never time.Duration = -1
-
-// SenderReason is why a sender is not available. There may be several at a time, each
-// with an end of its own; the gravest is shown.
-type SenderReason string
-
-// All reasons.
-const (
-	Rested         SenderReason = "RESTED"          // for a while: its worker is away or busy, a fee limit …
-	Draining       SenderReason = "DRAINING"        // a person, or the configuration, took it out of use
-	StoppedNonce   SenderReason = "STOPPED_NONCE"   // the account was used by somebody else
-	LowBalance     SenderReason = "LOW_BALANCE"     // it cannot pay its fees
-	WrongAccount   SenderReason = "WRONG_ACCOUNT"   // its worker signs for another account
-	WrongNetwork   SenderReason = "WRONG_NETWORK"   // its worker signs for another network
-	OutcomeUnknown SenderReason = "OUTCOME_UNKNOWN" // a person must settle what its worker sent
-	Idled          SenderReason = "NO_PROCESS"      // it is free, and no process could bind it now; never stored
-)
-
-// Codes as they appear in the event log and as error codes.
-const (
-	CodeLate           = "LATE"
-	CodeReopened       = "REOPENED"
-	CodeCancelled      = "CANCELLED"
-	CodeToCancel       = "CANCEL_REQUESTED" // no further attempt is made; what is out decides
-	CodeResolved       = "RESOLVED"         // a person has said what became of it
-	CodeOutcomeUnknown = "OUTCOME_UNKNOWN"
-	CodeOrphaned       = "ORPHANED"
-	CodeRelanded       = "RELANDED"
-	CodeFinal          = "FINAL"
-	CodeNonceIgnored   = "NONCE_IGNORED"
-	CodeRestored       = "RESTORED" // written back after Redis had forgotten it; from any phase to any
-	CodeAnswered       = "ANSWERED" // the worker has answered its callback with something
-	CodeFeeLimit       = "FEE_LIMIT"
-	CodeUnavailable    = "WORKER_UNAVAILABLE"
-	CodeNotServed      = "TYPE_NOT_SERVED" // by a worker that proves other types
-	CodeNoLedger       = "LEDGER_UNAVAILABLE"
-	CodeInvalid        = "INVALID"
-	CodeNoChain        = "CHAIN_UNAVAILABLE"
-	CodeUnknownType    = "UNKNOWN_TYPE"
-	CodeOvertaken      = "OVERTAKEN"
-	CodeRepriced       = "REPRICED"     // of an attempt that was signed again before it left
-	CodeProvedAhead    = "PROVED_AHEAD" // the same, for it was proved before its turn
-	CodeHeld           = "HELD"         // of an attempt that was taken back, for nothing joined any more
-	CodeLost           = "LOST"
-	CodeMismatch       = "WORKER_MISMATCH"
-	CodeAlone          = "NOT_TOGETHER"
-	CodeNotRaised      = "NOT_RAISED"
-	CodeExpired        = "EXPIRED"
-	CodeNonceTaken     = "NONCE_TAKEN"
-	CodeNonceBehind    = "NONCE_BEHIND"
-	CodeNoDeadline     = "DEADLINE_UNKEPT"
-	CodeOutOfOrder     = "OUT_OF_ORDER" // it landed although one before it had not
-)
 
 // A Reason is why a Step is what it is. The codes name what [Explain] says.
 type Reason string

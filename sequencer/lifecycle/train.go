@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Train is a pipeline: the transactions of one queue that are in flight on one sender, at
@@ -30,8 +32,8 @@ type Train struct {
 
 // A Member is another transaction of a train, as the same process knows it.
 type Member struct {
-	Txn      *Transaction
-	Sighting Sighting
+	Txn      *tx.Transaction
+	Sighting tx.Sighting
 	SentAt   time.Time // when its bytes were last given to the nodes, by Clock; zero if not here
 	Accepted bool      // a node has taken them, which may not be stored yet
 }
@@ -40,9 +42,9 @@ type Member struct {
 const MostWidth = 24
 
 // MemberOf is a transaction as those around it see it.
-func MemberOf(t *Transaction, g Sighting, l *Local) Member {
+func MemberOf(t *tx.Transaction, g tx.Sighting, l *Local) Member {
 	a := t.Attempt(l.Said.Number)
-	return Member{Txn: t, Sighting: g, SentAt: l.SentAt, Accepted: a != nil && a.Open() && l.Said.State == Sent}
+	return Member{Txn: t, Sighting: g, SentAt: l.SentAt, Accepted: a != nil && a.Open() && l.Said.State == tx.Sent}
 }
 
 // TrainOf is the train around the transaction uid, of those of its queue that are in flight, in
@@ -70,10 +72,10 @@ func TrainOf(run []string, uid string, member func(uid string) (Member, bool)) (
 // mayLand reports whether m has landed or can still land.
 func (m *Member) mayLand() bool {
 	switch m.Sighting.Fate {
-	case FateFailed, FateDisplaced, FateExpired:
+	case tx.FateFailed, tx.FateDisplaced, tx.FateExpired:
 		return false
 	}
-	return m.Txn.Open() || m.Txn.shallow() != nil
+	return m.Txn.Open() || m.Txn.Shallow() != nil
 }
 
 // inOrder reports whether m may land at its nonce, and needs no other attempt. What Redis forgot
@@ -83,10 +85,10 @@ func (m *Member) inOrder() bool {
 		return false
 	}
 	switch last := m.Txn.Last(); m.Txn.Phase {
-	case PhaseSent, PhaseWatching:
+	case tx.PhaseSent, tx.PhaseWatching:
 		return true
-	case PhaseDispatching:
-		return last.Open() && last.State != Called && last.State != Unknown
+	case tx.PhaseDispatching:
+		return last.Open() && last.State != tx.Called && last.State != tx.Unknown
 	}
 	return false
 }
@@ -94,24 +96,24 @@ func (m *Member) inOrder() bool {
 // taken reports whether a node has, or had, the bytes of m.
 func (m *Member) taken() bool {
 	switch m.Sighting.Fate {
-	case FatePooled, FateIncluded, FateFailed:
+	case tx.FatePooled, tx.FateIncluded, tx.FateFailed:
 		return true
 	}
-	return m.Accepted || slices.ContainsFunc(m.Txn.Attempts, func(a Attempt) bool {
-		return a.taken()
+	return m.Accepted || slices.ContainsFunc(m.Txn.Attempts, func(a tx.Attempt) bool {
+		return a.Taken()
 	})
 }
 
 // landed reports whether m succeeded in a block, at any depth.
-func (m *Member) landed() bool { return m.Sighting.Fate == FateIncluded }
+func (m *Member) landed() bool { return m.Sighting.Fate == tx.FateIncluded }
 
 // goesAlone reports whether what was signed of m may have nothing of its queue beside it.
 func (m *Member) goesAlone() bool {
-	return slices.ContainsFunc(m.Txn.Attempts, func(a Attempt) bool { return a.Open() && a.Alone })
+	return slices.ContainsFunc(m.Txn.Attempts, func(a tx.Attempt) bool { return a.Open() && a.Alone })
 }
 
 // Failed reports whether m failed in a block that is not deep enough to count yet.
-func (m *Member) Failed() bool { return m.Sighting.Fate == FateFailed && m.Txn.Open() }
+func (m *Member) Failed() bool { return m.Sighting.Fate == tx.FateFailed && m.Txn.Open() }
 
 // rank is the most that m pays for each unit of its weight. An attempt that was restored from the
 // chain has no weight: the heaviest known of m stands for it.
@@ -147,18 +149,18 @@ func (m *Member) until() (last uint32) {
 // surroundings are what one walk along a train, from the front, tells of those around a transaction.
 type surroundings struct {
 	// Of those ahead.
-	last    *Member  // the direct predecessor, nil if there is none
-	open    *Attempt // of the last that has something open, nil if none has
-	waiting int      // how many are in no block that counts for their successors
-	first   *Member  // the foremost of these
-	lowest  *Member  // the first of these that ranks lowest
-	barred  bool     // one may have nothing beside it
-	comes   bool     // one is still being proved or sent
-	rises   bool     // their nonces rise
-	broken  bool     // one is out of order: what was built on it stands on nothing
-	lost    bool     // one is out of order, and nobody is making it anew
-	unready bool     // one is out of order and not being made, and that counts in commuting trains, too
-	mends   bool     // all may land, or are to be tried again in their positions
+	last    *Member     // the direct predecessor, nil if there is none
+	open    *tx.Attempt // of the last that has something open, nil if none has
+	waiting int         // how many are in no block that counts for their successors
+	first   *Member     // the foremost of these
+	lowest  *Member     // the first of these that ranks lowest
+	barred  bool        // one may have nothing beside it
+	comes   bool        // one is still being proved or sent
+	rises   bool        // their nonces rise
+	broken  bool        // one is out of order: what was built on it stands on nothing
+	lost    bool        // one is out of order, and nobody is making it anew
+	unready bool        // one is out of order and not being made, and that counts in commuting trains, too
+	mends   bool        // all may land, or are to be tried again in their positions
 	// Of those behind.
 	successorOpen bool // one may still land, so its predecessor's bytes have to
 	trails        bool // one is not over, nor to be tried again there: nothing begins ahead of it
@@ -257,7 +259,7 @@ func (p *Policy) mayPrecede(m *Member, atOnce int, tip Tip) bool {
 // rise reports whether the open nonces of members rise in the order of the queue. One that a reorg
 // has watched again may stand below those that were made anew ahead of it.
 func rise(members []Member) bool {
-	var below *Attempt
+	var below *tx.Attempt
 	for i := range members {
 		a := members[i].Txn.FirstOpen()
 		if a != nil && below != nil && a.Nonce <= below.Nonce {
@@ -316,7 +318,7 @@ func (v *View) heldBack() (s Step, turned bool) {
 // awaitsNonce holds back a fresh attempt that may not take a nonce yet.
 func (v *View) awaitsNonce() (s Step, turned bool) {
 	around := v.Train.walk()
-	again := v.Txn.Deferred > 0 && v.Txn.shallow() == nil
+	again := v.Txn.Deferred > 0 && v.Txn.Shallow() == nil
 	switch {
 	case around.trails:
 		return v.wait(ReasonBroken), true
@@ -333,40 +335,40 @@ func (v *View) awaitsNonce() (s Step, turned bool) {
 
 // placeBehind gives a the nonce behind its predecessors' or, while one of these is being proved, a
 // supposed one.
-func (v *View) placeBehind(a *Attempt) (s Step, placed bool) {
+func (v *View) placeBehind(a *tx.Attempt) (s Step, placed bool) {
 	nonce, inOrder := v.nextNonce()
 	switch {
 	case inOrder:
 		a.Nonce = nonce
 	case !v.Train.walk().comes:
 		return v.yields(nil), false
-	case v.Txn.Last().provedAhead():
+	case v.Txn.Last().ProvedAhead():
 		return v.wait(ReasonBehind), false
 	default:
-		a.Nonce, a.State = v.Train.supposed(), Early
+		a.Nonce, a.State = v.Train.supposed(), tx.Early
 	}
 	return s, true
 }
 
 // yields returns a transaction that has nothing open to its position in the queue. No retry counts:
 // the state that it was proved on never came. It is dispatched again once nothing is ahead of it.
-func (v *View) yields(e *Error) Step {
-	u := v.with(func(t *Transaction) {
+func (v *View) yields(e *tx.Error) Step {
+	u := v.with(func(t *tx.Transaction) {
 		dropPlan(v.Now)(t)
-		if a := t.Last(); a != nil && a.State == Dropped && a.Cause == NoCause && e != nil {
-			a.blame(CauseError, e)
+		if a := t.Last(); a != nil && a.State == tx.Dropped && a.Cause == tx.NoCause && e != nil {
+			a.Blame(tx.CauseError, e)
 		}
 		if e != nil {
 			t.Error = e
 		}
-		if e != nil || !t.Last().provedAhead() {
+		if e != nil || !t.Last().ProvedAhead() {
 			t.Deferred++
 		}
 	})
 	switch {
 	case u.stops():
 		return u.stopped()
-	case u.Txn.shallow() != nil && v.Train.walk().mends:
+	case u.Txn.Shallow() != nil && v.Train.walk().mends:
 		return u.staying(v.Policy.RetryDelay)
 	}
 	return u.back(ReasonBroken)
@@ -377,13 +379,13 @@ func (v *View) yields(e *Error) Step {
 func (v *View) withheld() Step {
 	last := v.Txn.Last()
 	planned := last != nil && last.Pending()
-	u := v.with(func(t *Transaction) {
+	u := v.with(func(t *tx.Transaction) {
 		if a := t.Last(); planned {
-			a.drop(CauseHeld, &Error{Code: CodeHeld, Message: "taken back before it was out: nothing may be " +
+			a.Drop(tx.CauseHeld, &tx.Error{Code: tx.CodeHeld, Message: "taken back before it was out: nothing may be " +
 				"in flight behind others now"}, v.Now)
 		}
 	})
-	switch stays := v.Txn.shallow() != nil && v.Train.walk().mends; {
+	switch stays := v.Txn.Shallow() != nil && v.Train.walk().mends; {
 	case !stays:
 		return u.back(ReasonHeld)
 	case planned:
@@ -395,8 +397,8 @@ func (v *View) withheld() Step {
 // outlived: a predecessor is lost, and something of its own is in flight. It is watched until that has
 // landed or cannot land any more, and then goes back to its position.
 func (v *View) outlived() Step {
-	s := v.with(dropPlan(v.Now)).to(PhaseWatching, ReasonBroken)
-	s.Txn.Ending = PhaseWaiting
+	s := v.with(dropPlan(v.Now)).to(tx.PhaseWatching, ReasonBroken)
+	s.Txn.Ending = tx.PhaseWaiting
 	s.Local.Asked = Asked{}
 	return s
 }
@@ -413,14 +415,14 @@ func (v *View) endInOrder(s Step) Step {
 	switch {
 	case v.Train.Unseen:
 		return v.wait(ReasonBehind)
-	case s.Txn.Phase == PhaseDone && s.Txn.Landed > 0:
+	case s.Txn.Phase == tx.PhaseDone && s.Txn.Landed > 0:
 		if slices.ContainsFunc(v.Train.Ahead, func(m Member) bool { return m.mayLand() && !m.Sighting.Passed }) {
 			return v.wait(ReasonBehind)
 		}
 		if len(v.Train.Ahead) > 0 && !v.Train.Commuting {
 			s.Aside.Broke = true
 			if s.Aside.Code == "" {
-				s.Aside.Code = CodeOutOfOrder
+				s.Aside.Code = tx.CodeOutOfOrder
 			}
 		}
 	case len(v.Train.Behind) > 0 && !v.slips(&s):
@@ -450,7 +452,7 @@ func (v *View) sendableAt() (at time.Time, ok bool) {
 		return time.Time{}, true
 	case w.broken:
 		return time.Time{}, false
-	case p.Sighting.Fate != FatePooled && !p.SentAt.After(v.Local.SentAt): // it is resent first
+	case p.Sighting.Fate != tx.FatePooled && !p.SentAt.After(v.Local.SentAt): // it is resent first
 		return time.Time{}, false
 	}
 	return p.SentAt.Add(v.Policy.SendGap), true

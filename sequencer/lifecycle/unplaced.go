@@ -1,6 +1,10 @@
 package lifecycle
 
-import "slices"
+import (
+	"slices"
+
+	"mina-sequencer/sequencer/tx"
+)
 
 // Commuting ones may be proved at the same time, for none is made on what another leaves. Which
 // nonce one gets is known when the one ahead of it is out. Until then it is unplaced: it is
@@ -12,27 +16,27 @@ import "slices"
 // making reports whether m is with its worker, or waits for its turn with a proof.
 func (m *Member) making() bool {
 	last := m.Txn.Last()
-	return m.Txn.Phase == PhaseDispatching && !m.Txn.Open() && last != nil && (last.Pending() || last.provedAhead())
+	return m.Txn.Phase == tx.PhaseDispatching && !m.Txn.Open() && last != nil && (last.Pending() || last.ProvedAhead())
 }
 
 // takesNone reports whether m takes no nonce as long as another is ahead of it that is not out:
 // it is unplaced, waits for its turn with a proof, or waits to be the first.
 func (m *Member) takesNone() bool {
 	t, last := m.Txn, m.Txn.Last()
-	if t.Phase != PhaseDispatching || t.Open() {
+	if t.Phase != tx.PhaseDispatching || t.Open() {
 		return false
 	}
 	if last != nil && last.Pending() {
-		return last.State == Early
+		return last.State == tx.Early
 	}
-	return last.provedAhead() || t.Deferred > 0
+	return last.ProvedAhead() || t.Deferred > 0
 }
 
 // makes reports whether m, of those that may be made at the same time, is being made.
 func (t *Train) makes(m *Member) bool { return t.Commuting && m.making() }
 
 // leaving reports whether the bytes of m are being given to the nodes, and none has them yet.
-func (m *Member) leaving() bool { return m.Txn.Phase == PhaseSent && m.Txn.Open() && !m.taken() }
+func (m *Member) leaving() bool { return m.Txn.Phase == tx.PhaseSent && m.Txn.Open() && !m.taken() }
 
 // supposed is the nonce that what is unplaced is proved at: the one that follows what is out.
 func (t *Train) supposed() uint32 {
@@ -46,7 +50,7 @@ func (t *Train) supposed() uint32 {
 // whatever becomes of those ahead.
 func (v *View) proving() bool {
 	last := v.Txn.Last()
-	return last != nil && last.State == Early && v.Local.Taken == last.Number
+	return last != nil && last.State == tx.Early && v.Local.Taken == last.Number
 }
 
 // apart reports whether a proof is asked for only when the one ahead has its own: what was lost
@@ -69,7 +73,7 @@ func (v *View) follow(nonce uint32) bool {
 
 // provedAhead keeps the proof until its turn.
 func (v *View) provedAhead(r Answer) Step {
-	return v.kept(r, ReasonAnswered, CauseEarly, &Error{Code: CodeProvedAhead,
+	return v.kept(r, ReasonAnswered, tx.CauseEarly, &tx.Error{Code: tx.CodeProvedAhead,
 		Message: "proved while another ahead of it was; it is signed again with this proof when its nonce is known"})
 }
 
@@ -77,7 +81,7 @@ func (v *View) provedAhead(r Answer) Step {
 // taken any of it, so those behind it are unplaced, and take its nonce. What has just joined
 // need not be known here.
 func (v *View) slips(s *Step) bool {
-	return v.Train.Commuting && (v.Txn.Phase == PhaseDispatching || v.Txn.Phase == PhaseSent) && !s.Txn.Open() &&
+	return v.Train.Commuting && (v.Txn.Phase == tx.PhaseDispatching || v.Txn.Phase == tx.PhaseSent) && !s.Txn.Open() &&
 		!v.Train.walk().successorOpen
 }
 

@@ -4,15 +4,16 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/fees"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A View is everything that a decision may depend on, as one process knows it. What is
 // not known yet is absent, and may be asked for: a question is an effect like any other.
 type View struct {
-	Txn      *Transaction
+	Txn      *tx.Transaction
 	Policy   *Policy // RetryDepth is that of the type
 	Tip      Tip
-	Sighting Sighting // of what WatchOf names, by the last look at the chain
+	Sighting tx.Sighting // of what WatchOf names, by the last look at the chain
 	Local    Local
 	Train    Train       // what else of its queue is in flight on its sender
 	Batch    Batch       // of what is for a ledger
@@ -92,16 +93,16 @@ type Local struct {
 	// when it is asked again, Busy what it said.
 	Submits  int
 	SubmitAt time.Time
-	Busy     Error
+	Busy     tx.Error
 	Asked    Asked
 }
 
 // Said is what the nodes answered when an attempt was sent.
 type Said struct {
 	Number   int // of the attempt; 0 for nothing
-	State    AttemptState
+	State    tx.AttemptState
 	NodeHash string
-	Error    *Error
+	Error    *tx.Error
 	Slot     uint32
 }
 
@@ -117,4 +118,4 @@ type Asked struct {
 }
 
 // fresh reports whether this process is the one that gave the bytes of a to nobody yet.
-func (l *Local) fresh(a *Attempt) bool { return a.Open() && l.Unsent == a.Number }
+func (l *Local) fresh(a *tx.Attempt) bool { return a.Open() && l.Unsent == a.Number }

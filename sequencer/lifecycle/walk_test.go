@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/fees"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A walk is one life of a transaction as a real flow may go: the store, the worker, the
@@ -18,7 +19,7 @@ type walk struct {
 	market    *rand.Rand // of what others pay
 	elsewhere *rand.Rand // of where workers run
 	drive     *Drive
-	stored    *Transaction
+	stored    *tx.Transaction
 	view      View // without the record; Local is the drive's
 	bytes     *BytesRead
 	claims    int
@@ -37,7 +38,7 @@ const walkMemo = "memo"
 func newWalk(seed uint64, c *checker) *walk {
 	r := rand.New(rand.NewPCG(seed, 1))
 	p := testPolicy()
-	w := &walk{r: r, when: rand.New(rand.NewPCG(seed, 2)), view: *view(txn(PhaseWaiting)), check: c}
+	w := &walk{r: r, when: rand.New(rand.NewPCG(seed, 2)), view: *view(txn(tx.PhaseWaiting)), check: c}
 	w.view.Policy, w.view.Replicas, w.view.Local = p, w.one(2), Local{}
 	w.market, w.elsewhere = rand.New(rand.NewPCG(seed, 3)), rand.New(rand.NewPCG(seed, 4))
 	if w.market.IntN(3) == 0 {
@@ -52,7 +53,7 @@ func newWalk(seed uint64, c *checker) *walk {
 
 // begin has it posted.
 func (w *walk) begin() {
-	w.stored = txn(PhaseWaiting)
+	w.stored = txn(tx.PhaseWaiting)
 	w.stored.Claim = ""
 	w.bytes = nil
 	if w.when.IntN(3) == 0 {
@@ -60,7 +61,7 @@ func (w *walk) begin() {
 	}
 	w.view.Tip.Zero = w.view.Now.Add(-time.Duration(w.view.Tip.Slot) * w.view.Tip.SlotTime)
 	w.own(Local{})
-	w.view.Sighting = Sighting{Fate: FateUnknown}
+	w.view.Sighting = tx.Sighting{Fate: tx.FateUnknown}
 	w.check.begins()
 }
 
@@ -97,9 +98,9 @@ func (w *walk) step() {
 	// What is rare is helped along: a crash between storing and sending, and a look at
 	// the chain while the next try is prepared and an earlier one is open.
 	switch p := w.stored.Phase; {
-	case p == PhaseSent && w.one(6):
+	case p == tx.PhaseSent && w.one(6):
 		w.crash()
-	case p.Bound() && p != PhaseSent && p != PhaseWatching && w.stored.Open() && w.one(3):
+	case p.Bound() && p != tx.PhaseSent && p != tx.PhaseWatching && w.stored.Open() && w.one(3):
 		w.look()
 	case w.one(12):
 		w.happen()
@@ -136,7 +137,7 @@ func (w *walk) store(v *View, a Action) {
 }
 
 // put stores a record. Whoever has nothing to do with it any more loses the claim.
-func (w *walk) put(t *Transaction, keep bool) {
+func (w *walk) put(t *tx.Transaction, keep bool) {
 	s := t.Clone()
 	s.Revision = w.stored.Revision + 1
 	if !s.Phase.Bound() && !keep {
@@ -145,7 +146,7 @@ func (w *walk) put(t *Transaction, keep bool) {
 	old, was := WatchOf(w.stored, walkMemo)
 	now, is := WatchOf(s, walkMemo)
 	if was != is || old.Payer != now.Payer || old.Nonce != now.Nonce {
-		w.view.Sighting = Sighting{Fate: FateUnknown}
+		w.view.Sighting = tx.Sighting{Fate: tx.FateUnknown}
 	}
 	w.stored = s
 }
@@ -171,20 +172,20 @@ func (w *walk) read() {
 func (w *walk) bind() {
 	w.claims++
 	switch {
-	case w.stored.Phase != PhaseWaiting && w.one(3):
+	case w.stored.Phase != tx.PhaseWaiting && w.one(3):
 		w.happen()
 		return
-	case w.stored.Phase == PhaseFailed || w.stored.Phase == PhaseUnresolved:
-		w.order(OrderRetry)
+	case w.stored.Phase == tx.PhaseFailed || w.stored.Phase == tx.PhaseUnresolved:
+		w.order(tx.OrderRetry)
 		return
-	case w.stored.Phase == PhaseDone, len(w.stored.Attempts) > 6:
+	case w.stored.Phase == tx.PhaseDone, len(w.stored.Attempts) > 6:
 		w.begin() // another life
 		return
 	case w.one(30):
-		w.order(OrderCancel)
+		w.order(tx.OrderCancel)
 		return
 	case w.when.IntN(4) == 0 && w.stored.ExpiresAt.Before(w.view.Now) && !w.stored.ExpiresAt.IsZero():
-		w.order(OrderExpire)
+		w.order(tx.OrderExpire)
 		return
 	}
 	t := w.stored.Clone()
@@ -192,7 +193,7 @@ func (w *walk) bind() {
 		w.found(t)
 		return
 	}
-	t.Phase, t.Claim, t.Sender = PhaseDispatching, fmt.Sprint("me:", w.claims), payer
+	t.Phase, t.Claim, t.Sender = tx.PhaseDispatching, fmt.Sprint("me:", w.claims), payer
 	if w.one(4) {
 		t.Sender = "B62b"
 	}
@@ -202,7 +203,7 @@ func (w *walk) bind() {
 }
 
 // found binds it with a command that Redis had forgotten, and the chain had not.
-func (w *walk) found(t *Transaction) {
+func (w *walk) found(t *tx.Transaction) {
 	c := Command{Payer: payer, Nonce: nonce + 9, Fee: 170, ValidUntil: 350, Hash: w.hash(), Slot: 299}
 	u, _ := Restored(t, KnownBy(Use{Command: c}, w.view.Now), w.view.Now)
 	if u == nil {
@@ -210,7 +211,7 @@ func (w *walk) found(t *Transaction) {
 		return
 	}
 	t = u
-	t.Phase, t.Claim, t.Sender = PhaseDispatching, fmt.Sprint("me:", w.claims), payer
+	t.Phase, t.Claim, t.Sender = tx.PhaseDispatching, fmt.Sprint("me:", w.claims), payer
 	w.check.confirms[opening{payer, nonce + 9, t.Last().Number}] = true // it left before
 	w.put(t, true)
 	w.own(Local{})
@@ -254,7 +255,7 @@ func (w *walk) happen() {
 		w.view.Tip.Quorum, w.view.Tip.Fresh = !w.one(10), !w.one(10)
 		w.view.Known, w.view.Draining = !w.one(20), w.one(20)
 	case n == 14:
-		w.order([]OrderKind{OrderCancel, OrderRetry, OrderLanded, OrderDead}[w.r.IntN(4)])
+		w.order([]tx.OrderKind{tx.OrderCancel, tx.OrderRetry, tx.OrderLanded, tx.OrderDead}[w.r.IntN(4)])
 	case n == 15:
 		w.crash()
 	case n < 18 && len(w.late) > 0:
@@ -289,7 +290,7 @@ func (w *walk) look() {
 	w.view.Tip.At = w.view.Clock
 	watch, some := WatchOf(w.stored, walkMemo)
 	if !some {
-		w.view.Sighting = Sighting{Fate: FateUnknown}
+		w.view.Sighting = tx.Sighting{Fate: tx.FateUnknown}
 		return
 	}
 	w.view.Sighting = sightingOf(w.r, &watch)
@@ -297,22 +298,22 @@ func (w *walk) look() {
 }
 
 // sightingOf is any sighting that a tracker may give of a watch.
-func sightingOf(r *rand.Rand, w *Watch) Sighting {
-	fates := []Fate{FateUnknown, FateAbsent, FatePooled, FateIncluded, FateFailed, FateDisplaced, FateExpired}
-	g := Sighting{Fate: fates[r.IntN(len(fates))], Nonce: w.Nonce, Agreed: r.IntN(4) > 0, Height: 190, StateHash: "3N190"}
-	if g.Fate == FateExpired && w.ValidUntil == 0 {
-		g.Fate = FateAbsent
+func sightingOf(r *rand.Rand, w *tx.Watch) tx.Sighting {
+	fates := []tx.Fate{tx.FateUnknown, tx.FateAbsent, tx.FatePooled, tx.FateIncluded, tx.FateFailed, tx.FateDisplaced, tx.FateExpired}
+	g := tx.Sighting{Fate: fates[r.IntN(len(fates))], Nonce: w.Nonce, Agreed: r.IntN(4) > 0, Height: 190, StateHash: "3N190"}
+	if g.Fate == tx.FateExpired && w.ValidUntil == 0 {
+		g.Fate = tx.FateAbsent
 	}
 	if g.Agreed {
 		g.Depth = r.IntN(11)
 		g.AccountNext = w.Nonce + uint32(r.IntN(2))
 	}
 	switch g.Fate {
-	case FateUnknown:
+	case tx.FateUnknown:
 		g.Passed = r.IntN(2) == 0
 		g.Sought = g.Passed && r.IntN(2) == 0
 		g.Agreed, g.Depth = false, 0
-	case FatePooled, FateIncluded, FateFailed:
+	case tx.FatePooled, tx.FateIncluded, tx.FateFailed:
 		g.Hash = "5Jnews"
 		if len(w.Hashes) > 0 && r.IntN(5) > 0 {
 			g.Hash = w.Hashes[r.IntN(len(w.Hashes))]
@@ -320,18 +321,18 @@ func sightingOf(r *rand.Rand, w *Watch) Sighting {
 		if w.Legacy && !w.Found && r.IntN(4) == 0 {
 			g.Nonce++
 		}
-		g.Archived = g.Agreed && g.Fate != FatePooled && r.IntN(8) == 0
-		g.Failure = Failure{Code: "Precondition", Reasons: "of account 1", Permanent: r.IntN(3) == 0}
+		g.Archived = g.Agreed && g.Fate != tx.FatePooled && r.IntN(8) == 0
+		g.Failure = tx.Failure{Code: "Precondition", Reasons: "of account 1", Permanent: r.IntN(3) == 0}
 	}
 	return g
 }
 
 // order is a person's, given to any process.
-func (w *walk) order(what OrderKind) {
+func (w *walk) order(what tx.OrderKind) {
 	v := w.now()
 	v.Txn = w.stored
 	v.Local = Local{}
-	s, err := Ask(&v, Order{What: what, Hash: "5Jperson"})
+	s, err := Ask(&v, tx.Order{What: what, Hash: "5Jperson"})
 	if err != nil {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/fees"
+	"mina-sequencer/sequencer/tx"
 )
 
 // ResendEvery is how often what waits in a pool is sent again: a Mina node stops
@@ -25,19 +26,19 @@ func Memo(namespace, uid string) string {
 // shallow. What was given up as refused because an open one keeps its nonce is among them:
 // should a node have it all the same, it may land for longer than that one. It reports false
 // if there is nothing.
-func WatchOf(t *Transaction, memo string) (w Watch, found bool) {
+func WatchOf(t *tx.Transaction, memo string) (w tx.Watch, found bool) {
 	w.Memo = memo
 	unseen, forever := false, false
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		if !t.inQuestion(a) {
+		if !inQuestion(t, a) {
 			continue
 		}
 		if !found {
 			w.Payer, w.Nonce, w.Since = a.Sender, a.Nonce, a.Slot
 			found = true
 		}
-		w.add(a)
+		watchFor(&w, a)
 		forever, unseen = forever || a.ValidUntil == 0, unseen || a.Legacy && a.StateHash == ""
 	}
 	if w.Legacy || forever { // who signed by itself may have ignored that
@@ -45,11 +46,11 @@ func WatchOf(t *Transaction, memo string) (w Watch, found bool) {
 	}
 	// It has been in a block, if only in one that is gone.
 	w.Found = w.Legacy && (t.Landed > 0 || !unseen)
-	return w, found && (t.Phase != PhaseDone || t.FinalAt.IsZero())
+	return w, found && (t.Phase != tx.PhaseDone || t.FinalAt.IsZero())
 }
 
-// add has the chain asked about a, too.
-func (w *Watch) add(a *Attempt) {
+// watchFor has the chain asked about a, too.
+func watchFor(w *tx.Watch, a *tx.Attempt) {
 	w.Since, w.ValidUntil, w.Legacy = min(w.Since, a.Slot), max(w.ValidUntil, a.ValidUntil), w.Legacy || a.Legacy
 	for _, hash := range []string{a.Hash, a.NodeHash} {
 		if hash != "" && !slices.Contains(w.Hashes, hash) {
@@ -59,29 +60,29 @@ func (w *Watch) add(a *Attempt) {
 }
 
 // inQuestion reports whether the chain has a word to say on a: see WatchOf.
-func (t *Transaction) inQuestion(a *Attempt) bool {
+func inQuestion(t *tx.Transaction, a *tx.Attempt) bool {
 	landed := t.Attempt(t.Landed)
-	if a.Open() || a == landed || sharesNonce(a, landed) || t.keeps(a) {
+	if a.Open() || a == landed || sharesNonce(a, landed) || keepsBytesOf(t, a) {
 		return true
 	}
 	return a.Shallow() && landed == nil && !t.Open() // nothing else is
 }
 
-// keeps reports whether a was refused, and something open has its nonce.
-func (t *Transaction) keeps(a *Attempt) bool {
-	return a.State == Refused && slices.ContainsFunc(t.Attempts, func(o Attempt) bool {
+// keepsBytesOf reports whether a was refused, and something open has its nonce.
+func keepsBytesOf(t *tx.Transaction, a *tx.Attempt) bool {
+	return a.State == tx.Refused && slices.ContainsFunc(t.Attempts, func(o tx.Attempt) bool {
 		return o.Open() && o.Sender == a.Sender && o.Nonce == a.Nonce
 	})
 }
 
-func sharesNonce(a, b *Attempt) bool {
-	return b != nil && a.Sender == b.Sender && a.Nonce == b.Nonce && a.State != Refused && !a.State.Unmade()
+func sharesNonce(a, b *tx.Attempt) bool {
+	return b != nil && a.Sender == b.Sender && a.Nonce == b.Nonce && a.State != tx.Refused && !a.State.Unmade()
 }
 
 // attemptOf finds the attempt that a sighting is of: by its hash, or, where the hash
 // is news, the latest one that could have it.
-func attemptOf(t *Transaction, g *Sighting) *Attempt {
-	var candidate *Attempt
+func attemptOf(t *tx.Transaction, g *tx.Sighting) *tx.Attempt {
+	var candidate *tx.Attempt
 	for i := len(t.Attempts) - 1; i >= 0; i-- {
 		a := &t.Attempts[i]
 		if a.Is(g.Hash) {
@@ -99,7 +100,7 @@ func attemptOf(t *Transaction, g *Sighting) *Attempt {
 func (v *View) settled() bool {
 	g := &v.Sighting
 	switch g.Fate {
-	case FateFailed, FateDisplaced, FateExpired:
+	case tx.FateFailed, tx.FateDisplaced, tx.FateExpired:
 		return g.Agreed && g.Depth >= v.Policy.SettleDepth
 	}
 	return false
@@ -128,17 +129,17 @@ func (v *View) watching() Step {
 		return v.raising(last)
 	}
 	switch g.Fate {
-	case FateAbsent:
+	case tx.FateAbsent:
 		return v.absent()
-	case FatePooled:
+	case tx.FatePooled:
 		return v.pooled()
-	case FateIncluded:
+	case tx.FateIncluded:
 		return v.wait(ReasonBlock)
-	case FateFailed:
+	case tx.FateFailed:
 		return v.wait(ReasonFailedIn)
-	case FateDisplaced:
+	case tx.FateDisplaced:
 		return v.wait(ReasonDisplaced)
-	case FateExpired:
+	case tx.FateExpired:
 		return v.wait(ReasonExpired)
 	}
 	return v.unclear()
@@ -182,10 +183,10 @@ func (v *View) vanished() Step {
 func (v *View) pooled() Step {
 	t := v.Txn
 	legacy := t.Legacy()
-	if a := t.Attempt(t.shown(v.Sighting.Hash)); a != nil {
+	if a := t.Attempt(t.Shown(v.Sighting.Hash)); a != nil {
 		s := v.to(t.Phase, ReasonPool) // whatever became of the sending
-		s.Txn.Attempt(a.Number).become(Pooled, v.Now)
-		s.Txn.Attempt(a.Number).blame(NoCause, nil)
+		s.Txn.Attempt(a.Number).Become(tx.Pooled, v.Now)
+		s.Txn.Attempt(a.Number).Blame(tx.NoCause, nil)
 		return s
 	}
 	if legacy || v.abandoned() {
@@ -227,17 +228,17 @@ func (v *View) resend() Step {
 	if bytes == nil {
 		return v.ask(AskBytes, ReasonResending)
 	}
-	a, stands := t.Attempt(bytes.Number), t.stake()
+	a, stands := t.Attempt(bytes.Number), stake(t)
 	if bytes.Command == nil || a == nil || stands == nil || a.State.Unmade() || a.Sender != stands.Sender ||
 		a.Nonce != stands.Nonce {
 		return v.noBytes() // or left over from another nonce, or of what never left
 	}
-	if a.State == Refused {
+	if a.State == tx.Refused {
 		// The nodes refused them once; others at its nonce are not there any more, and
 		// they may land now: open before they leave.
 		s := v.to(t.Phase, ReasonResending)
 		a := s.Txn.Attempt(bytes.Number)
-		a.become(Signed, v.Now)
+		a.Become(tx.Signed, v.Now)
 		s.Local.Confirmed = a.Number
 		return s
 	}
@@ -257,7 +258,7 @@ func (v *View) noBytes() Step {
 
 // stake is an attempt whose sender and nonce are those that are settled next: the
 // first open one or, of what is DONE, the one that landed.
-func (t *Transaction) stake() *Attempt {
+func stake(t *tx.Transaction) *tx.Attempt {
 	if a := t.FirstOpen(); a != nil {
 		return a
 	}
@@ -279,37 +280,37 @@ func (v *View) done() Step {
 	}
 	gone := false
 	switch g.Fate {
-	case FateIncluded:
+	case tx.FateIncluded:
 		if g.Agreed && g.Depth >= v.Policy.Finality {
 			return v.finalise()
 		}
-	case FateFailed:
+	case tx.FateFailed:
 		gone = v.settled()
-	case FateDisplaced, FateExpired:
+	case tx.FateDisplaced, tx.FateExpired:
 		gone = g.Agreed
-	case FateAbsent, FatePooled:
+	case tx.FateAbsent, tx.FatePooled:
 		gone = true
 	}
 	if !gone {
 		return v.wait(ReasonFinality)
 	}
-	s := v.to(PhaseDone, ReasonOrphaned)
+	s := v.to(tx.PhaseDone, ReasonOrphaned)
 	s.Txn.Reopened = true
-	s.Aside.Code = CodeOrphaned
+	s.Aside.Code = tx.CodeOrphaned
 	return s
 }
 
 // untold reports whether nobody will tell any more what became of a: there is no archive to ask, or
 // it lies before the hard fork that the chain began with.
-func (v *View) untold(a *Attempt) bool {
+func (v *View) untold(a *tx.Attempt) bool {
 	return v.Tip.NoArchive || a.ValidUntil > 0 && a.ValidUntil < v.Tip.First
 }
 
 // cut: the nodes hold no blocks any more from where a took effect. How deep that is its height tells.
-func (v *View) cut(a *Attempt) Step {
+func (v *View) cut(a *tx.Attempt) Step {
 	u := *v
-	u.Sighting = Sighting{
-		Fate: FateIncluded, Hash: a.KnownHash(), Nonce: a.Nonce, Height: a.Height, StateHash: a.StateHash,
+	u.Sighting = tx.Sighting{
+		Fate: tx.FateIncluded, Hash: a.KnownHash(), Nonce: a.Nonce, Height: a.Height, StateHash: a.StateHash,
 	}
 	if depth := int(v.Tip.Height) - int(a.Height) + 1; depth >= v.Policy.Finality {
 		u.Sighting.Depth = depth
@@ -323,7 +324,7 @@ func (v *View) reopened() Step {
 	t, g := v.Txn, &v.Sighting
 	if v.settled() {
 		switch {
-		case t.shallow() != nil:
+		case t.Shallow() != nil:
 			return v.turnBack()
 		case g.Archived:
 			return v.revokeDone()
@@ -337,9 +338,9 @@ func (v *View) reopened() Step {
 		return v.reopenedLegacy()
 	}
 	switch g.Fate {
-	case FateAbsent:
+	case tx.FateAbsent:
 		return v.found(v.vanished())
-	case FatePooled:
+	case tx.FatePooled:
 		next := v.Local.SentAt.Add(ResendEvery)
 		if v.Clock.Before(next) {
 			return v.found(v.pool(v.waitUntil(next, ReasonOrphaned)))

@@ -1,15 +1,16 @@
 package lifecycle
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
-func depth(g *Sighting, want int) string {
-	if g.Fate == FateUnknown || g.Fate == "" {
+func depth(g *tx.Sighting, want int) string {
+	if g.Fate == tx.FateUnknown || g.Fate == "" {
 		return ""
 	}
 	if !g.Agreed {
@@ -18,31 +19,18 @@ func depth(g *Sighting, want int) string {
 	return fmt.Sprintf("%d of %d blocks deep", g.Depth, want)
 }
 
-func pools(g *Sighting) string {
+func pools(g *tx.Sighting) string {
 	if g.Agreed {
 		return "the pool of every synced node"
 	}
 	return "the pool of at least one node"
 }
 
-func because(e *Error) string {
+func because(e *tx.Error) string {
 	if e == nil {
 		return ""
 	}
 	return " (" + e.Words() + ")"
-}
-
-// Words are what went wrong, on one line of bounded length.
-func (e *Error) Words() string { return short(cmp.Or(e.Message, e.Code)) }
-
-// short bounds what workers and nodes have to say, on one line.
-func short(text string) string {
-	const most = 200
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
 }
 
 func lower(text string) string { return strings.ToLower(text[:1]) + text[1:] }
@@ -90,7 +78,7 @@ func outOfUse(p *Candidate) string {
 	if p.Detail == "" {
 		return fmt.Sprintf(" %s is %s.", p.AccountID, p.Reason)
 	}
-	return fmt.Sprintf(" %s is %s: %s.", p.AccountID, p.Reason, strings.TrimSuffix(short(p.Detail), "."))
+	return fmt.Sprintf(" %s is %s: %s.", p.AccountID, p.Reason, strings.TrimSuffix(tx.Short(p.Detail), "."))
 }
 
 // slot is when a slot begins, by the clock of the chain; zero if it is unknown.
@@ -131,7 +119,7 @@ func (s *Scene) passed() said {
 	case s.Tip.NoArchive:
 		return s.settledBy(gone + ", and there is no archive to ask.")
 	case s.Tip.ArchiveLost != "":
-		asked.Detail = short(s.Tip.ArchiveLost)
+		asked.Detail = tx.Short(s.Tip.ArchiveLost)
 		return said{gone + ", and the archive cannot be asked.", asked, next}
 	}
 	return said{gone + "; the archive is being searched.", asked, next}
@@ -160,7 +148,7 @@ func (s *Scene) stuck() said {
 
 // orphaned speaks of what was DONE in a block that is gone. What a worker sent by
 // itself lands again from a pool, or not at all.
-func (s *Scene) orphaned(a *Attempt) said {
+func (s *Scene) orphaned(a *tx.Attempt) said {
 	was := fmt.Sprintf("It was DONE, and block %d is no longer on the chain", a.Height)
 	wait := Wait{Code: WaitBlock, Detail: "its block was orphaned"}
 	soon := s.Now.Add(s.Policy.InclusionInterval)
@@ -168,11 +156,11 @@ func (s *Scene) orphaned(a *Attempt) said {
 	switch {
 	case !s.Txn.Legacy():
 		return said{was + "; the same bytes are sent again until it lands or cannot.", wait, Next{Action: StepSendAgain}}
-	case g.Fate == FatePooled && !g.Agreed && s.Now.Sub(a.StartedAt) > toldFor:
+	case g.Fate == tx.FatePooled && !g.Agreed && s.Now.Sub(a.StartedAt) > toldFor:
 		d := s.stuck()
 		d.summary = was + ". " + d.summary
 		return d
-	case g.Fate == FatePooled:
+	case g.Fate == tx.FatePooled:
 		return said{was + ". In " + pools(g) + ", waiting for another block.", wait, Next{Action: StepWatch, At: soon}}
 	}
 	return said{was + ". Only its worker has its bytes: it lands if a node still has it or the worker sends it again. " +

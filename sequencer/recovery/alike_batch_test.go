@@ -19,9 +19,9 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A strictLedger executes a batch as often as it gets it, and tells nothing of a post but what
@@ -107,7 +107,7 @@ func doneOnce(w *harness.World, l *strictLedger) {
 	w.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if got := w.Get("a").State(); l.executed != 1 || l.posts != 2 || got != lifecycle.Done {
+	if got := w.Get("a").State(); l.executed != 1 || l.posts != 2 || got != tx.Done {
 		w.Errorf("posted %d times, executed %d times, %s", l.posts, l.executed, got)
 	}
 }
@@ -125,10 +125,10 @@ func TestBatchForgotten(t *testing.T) {
 		}}
 		ledgerProcess(w, w.Redis.NewClient(), l)
 		postBatch(w, "a")
-		soon(w, "a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) == 1 && x.Phase == lifecycle.PhaseWaiting })
+		soon(w, "a", func(x *tx.Transaction) bool { return len(x.Attempts) == 1 && x.Phase == tx.PhaseWaiting })
 		before := w.Redis.Snapshot()
-		soon(w, "a", func(x *lifecycle.Transaction) bool {
-			return x.Phase == lifecycle.PhaseWatching || x.Phase == lifecycle.PhaseSent
+		soon(w, "a", func(x *tx.Transaction) bool {
+			return x.Phase == tx.PhaseWatching || x.Phase == tx.PhaseSent
 		})
 		w.Redis.FailOver(before)
 		<-time.After(10 * time.Minute)
@@ -146,7 +146,7 @@ func TestBatchRetriedForgotten(t *testing.T) {
 				l := &strictLedger{answer: func(post int) (ledger.Outcome, bool) { return ledger.MayBeProcessed, post > 1 }}
 				s := ledgerProcess(w, w.Redis.NewClient(), l)
 				postBatch(w, "a")
-				w.Await("a", lifecycle.Unresolved, time.Hour)
+				w.Await("a", tx.Unresolved, time.Hour)
 				_, err := s.Resolve(w.Ctx, "a", false, "")
 				w.OK(err)
 				w.OK(w.Store.Pause(w.Ctx, "q", "until its state is kept"))
@@ -155,11 +155,11 @@ func TestBatchRetriedForgotten(t *testing.T) {
 				before := w.Redis.Snapshot()
 				w.OK(w.Store.Resume(w.Ctx, "q"))
 				// Mostly it is seen bound, too; not where the ledger has answered already.
-				soon(w, "a", func(x *lifecycle.Transaction) bool {
-					if x.Phase == lifecycle.PhaseDispatching && len(x.Attempts) == 1 {
+				soon(w, "a", func(x *tx.Transaction) bool {
+					if x.Phase == tx.PhaseDispatching && len(x.Attempts) == 1 {
 						before = w.Redis.Snapshot()
 					}
-					return len(x.Attempts) == 2 && (x.Phase == lifecycle.PhaseSent || x.Phase == lifecycle.PhaseWatching)
+					return len(x.Attempts) == 2 && (x.Phase == tx.PhaseSent || x.Phase == tx.PhaseWatching)
 				})
 				<-time.After(at)
 				w.Redis.FailOver(before)
@@ -233,13 +233,13 @@ func TestBatchNumberAnew(t *testing.T) {
 		ledgerProcess(w, client, first)
 		<-time.After(time.Second)
 		postBatch(w, "a")
-		soon(w, "a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) == 1 && x.Phase == lifecycle.PhaseWaiting })
+		soon(w, "a", func(x *tx.Transaction) bool { return len(x.Attempts) == 1 && x.Phase == tx.PhaseWaiting })
 		second := &strictLedger{answer: answers(func() {})}
 		ledgerProcess(w, w.Redis.NewClient(), second)
 		<-time.After(3 * time.Minute)
 		up.Store(true)
 		<-time.After(20 * time.Minute)
-		if got := w.Get("a"); got.State() != lifecycle.Done || len(got.Attempts) != 1 {
+		if got := w.Get("a"); got.State() != tx.Done || len(got.Attempts) != 1 {
 			w.Errorf("%s, %v, by %+v", got.State(), got.Error, got.Attempts)
 		}
 	})

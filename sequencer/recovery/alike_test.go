@@ -11,13 +11,13 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // soon looks fifty times a second, for what passes quickly, and gives up after an hour.
-func soon(w *harness.World, uid string, until func(*lifecycle.Transaction) bool) *lifecycle.Transaction {
+func soon(w *harness.World, uid string, until func(*tx.Transaction) bool) *tx.Transaction {
 	w.Helper()
 	for range 180_000 {
 		if t := w.Get(uid); until(t) {
@@ -43,7 +43,7 @@ func alike(t *testing.T, test func(w *harness.World, p *harness.Process)) {
 		w.Worker(2, devworker.Options{ProveTime: 2 * time.Second})
 		<-time.After(4 * time.Hour)
 		got := w.Get("a")
-		if n := len(w.Net.Effects()); n != 1 || got.State() != lifecycle.Done {
+		if n := len(w.Net.Effects()); n != 1 || got.State() != tx.Done {
 			t.Errorf("%s, %d effects, by %+v", got.State(), n, got.Attempts)
 		}
 	})
@@ -63,7 +63,7 @@ func refusedAt(w *harness.World, before time.Duration) {
 	faulty(w, devnet.Faults{Refuse: `(invalid (Invalid_proof))`, RefuseNext: 1})
 	<-time.After(2*harness.Slot - before)
 	w.Post("q", "a")
-	soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseDelayed })
+	soon(w, "a", func(x *tx.Transaction) bool { return x.Phase == tx.PhaseDelayed })
 }
 
 // putBack has a go back to its queue, for its worker is away for a moment, and tells what Redis
@@ -71,22 +71,22 @@ func refusedAt(w *harness.World, before time.Duration) {
 func putBack(w *harness.World) (before redistest.Snapshot) {
 	w.Helper()
 	w.Web.Unplug("worker1", true)
-	soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWaiting })
+	soon(w, "a", func(x *tx.Transaction) bool { return x.Phase == tx.PhaseWaiting })
 	w.Web.Unplug("worker1", false)
 	return w.Redis.Snapshot()
 }
 
 // second waits until the second attempt of a is like the first, and as far as until says.
-func second(w *harness.World, until func(*lifecycle.Transaction) bool) {
+func second(w *harness.World, until func(*tx.Transaction) bool) {
 	w.Helper()
-	got := soon(w, "a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) == 2 && until(x) }).Attempts
+	got := soon(w, "a", func(x *tx.Transaction) bool { return len(x.Attempts) == 2 && until(x) }).Attempts
 	if x, y := got[0], got[1]; x.Sender != y.Sender || x.Nonce != y.Nonce || x.Fee != y.Fee ||
 		x.ValidUntil != y.ValidUntil {
 		w.Fatalf("they are not alike: %+v", got)
 	}
 }
 
-func isOut(t *lifecycle.Transaction) bool { return t.Open() && !t.Last().State.Unmade() }
+func isOut(t *tx.Transaction) bool { return t.Open() && !t.Last().State.Unmade() }
 
 // TestAlikeForgotten: Redis forgets an attempt that is like one which all nodes had refused, and the
 // process that knew it dies. What the nodes show is not taken for the refused one.
@@ -118,7 +118,7 @@ func TestAlikeRemembered(t *testing.T) {
 			alike(t, func(w *harness.World, _ *harness.Process) {
 				refusedAt(w, 30*time.Second)
 				before := w.Redis.Snapshot()
-				second(w, func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseDone })
+				second(w, func(x *tx.Transaction) bool { return x.Phase == tx.PhaseDone })
 				<-time.After(at)
 				w.Redis.FailOver(before)
 			})
@@ -139,11 +139,11 @@ func TestDeadAlike(t *testing.T) {
 				item := queues.Item{UID: "a", Queue: "q", Type: "MINT", Data: json.RawMessage(`{"n":1}`)}
 				item.ExpiresAt = time.Now().Add(90 * time.Minute) // which both are bounded by
 				w.OK(w.Store.Enqueue(w.Ctx, item).Err)
-				soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWatching })
+				soon(w, "a", func(x *tx.Transaction) bool { return x.Phase == tx.PhaseWatching })
 				_, err := p.Resolve(w.Ctx, "a", false, "")
 				w.OK(err)
 				faulty(w, devnet.Faults{})
-				soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseDelayed })
+				soon(w, "a", func(x *tx.Transaction) bool { return x.Phase == tx.PhaseDelayed })
 				before := putBack(w)
 				second(w, isOut)
 				<-time.After(at)
@@ -165,13 +165,13 @@ func TestRemovedStaysRemoved(t *testing.T) {
 		"a call of a legacy worker failed": func(w *harness.World, _ *harness.Process) {
 			w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Refuse: `["Overloaded"]`, RefuseNext: 1}))
 			w.Post("q", "a")
-			w.Await("a", lifecycle.Failed, time.Hour)
+			w.Await("a", tx.Failed, time.Hour)
 		},
 		"declared dead": func(w *harness.World, p *harness.Process) {
 			w.Post("q", "a")
-			soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Open() })
+			soon(w, "a", func(x *tx.Transaction) bool { return x.Open() })
 			w.OK(w.Net.Node(0).SetFaults(devnet.Faults{Sync: "BOOTSTRAP"}))
-			soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWatching })
+			soon(w, "a", func(x *tx.Transaction) bool { return x.Phase == tx.PhaseWatching })
 			_, _, err := p.Cancel(w.Ctx, "a")
 			w.OK(err)
 			_, err = p.Resolve(w.Ctx, "a", false, "")
@@ -213,7 +213,7 @@ func TestCancelForgotten(t *testing.T) {
 				<-time.After(harness.Slot + 5*time.Second)
 				w.Post("q", "a")
 				before := w.Redis.Snapshot()
-				w.Await("a", lifecycle.Revision, time.Minute)
+				w.Await("a", tx.Revision, time.Minute)
 				if by == "another" {
 					p = w.Start()
 					<-time.After(5 * time.Second)
@@ -222,7 +222,7 @@ func TestCancelForgotten(t *testing.T) {
 				if _, pending, err := p.Cancel(w.Ctx, "a"); !errors.Is(err, queues.ErrUnsettled) {
 					w.Errorf("cancelled: %t, %v", pending, err)
 				}
-				w.Await("a", lifecycle.Done, time.Hour)
+				w.Await("a", tx.Done, time.Hour)
 			})
 		})
 	}
@@ -238,7 +238,7 @@ func TestTrainPutBack(t *testing.T) {
 		uids := w.PostAll("q", 4)
 		before := w.Redis.Snapshot()
 		for _, uid := range uids {
-			soon(w, uid, func(x *lifecycle.Transaction) bool { return x.State() == lifecycle.Revision })
+			soon(w, uid, func(x *tx.Transaction) bool { return x.State() == tx.Revision })
 		}
 		w.Redis.FailOver(before)
 		<-time.After(25 * time.Second)
@@ -263,11 +263,11 @@ func TestEndOfFirstForgotten(t *testing.T) {
 				w.Start()
 				uids := w.PostAll("q", 2)
 				var before redistest.Snapshot
-				soon(w, uids[0], func(x *lifecycle.Transaction) bool {
-					if x.State() == lifecycle.Revision {
+				soon(w, uids[0], func(x *tx.Transaction) bool {
+					if x.State() == tx.Revision {
 						before = w.Redis.Snapshot()
 					}
-					return x.State() == lifecycle.Done
+					return x.State() == tx.Done
 				})
 				<-time.After(at)
 				w.Redis.FailOver(before)

@@ -8,9 +8,9 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // twoNodes runs a test in a world of which nothing is tried twice.
@@ -23,8 +23,8 @@ func twoNodes(t *testing.T, test func(w *harness.World)) {
 	})
 }
 
-func isDone(x *lifecycle.Transaction) bool  { return x.State() == lifecycle.Done }
-func isFinal(x *lifecycle.Transaction) bool { return x.Phase.Final() }
+func isDone(x *tx.Transaction) bool  { return x.State() == tx.Done }
+func isFinal(x *tx.Transaction) bool { return x.Phase.Final() }
 
 // shut is for how long one of them binds and sends nothing, half a day at most.
 func shut(all ...*harness.Process) time.Duration {
@@ -62,8 +62,8 @@ func TestDoneWithoutBlock(t *testing.T) {
 func TestGoneOnPlannedLater(t *testing.T) {
 	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
 	t.Parallel()
-	for name, until := range map[string]func(*lifecycle.Transaction) bool{
-		"out": func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWatching }, "done": isDone,
+	for name, until := range map[string]func(*tx.Transaction) bool{
+		"out": func(x *tx.Transaction) bool { return x.Phase == tx.PhaseWatching }, "done": isDone,
 	} {
 		t.Run(name, func(t *testing.T) {
 			harness.Trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *harness.World) {
@@ -79,7 +79,7 @@ func TestGoneOnPlannedLater(t *testing.T) {
 				w.Redis.FailOver(before)
 				w.OK(w.Pool.Drain(w.Ctx, one))
 				w.Worker(2, devworker.Options{ProveTime: proving})
-				soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWaiting })
+				soon(w, "a", func(x *tx.Transaction) bool { return x.Phase == tx.PhaseWaiting })
 				before = w.Redis.Snapshot()
 				cutSecond := startSevered(w)
 				soon(w, "a", isOut)
@@ -114,7 +114,7 @@ func TestDeadAndSentAgain(t *testing.T) {
 				<-time.After(cutSlot)
 				faulty(w, devnet.Faults{LoseRequests: 1000})
 				w.Post("q1", "b")
-				soon(w, "b", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWatching })
+				soon(w, "b", func(x *tx.Transaction) bool { return x.Phase == tx.PhaseWatching })
 				<-time.After(time.Second)
 				before := w.Redis.Snapshot()
 				_, err := p.Resolve(w.Ctx, "b", false, "")
@@ -135,7 +135,7 @@ func TestDeadAndSentAgain(t *testing.T) {
 					w.OK(err)
 				}
 				<-time.After(time.Hour)
-				if n := len(w.Effects("b")); n > 0 && w.Get("b").State() == lifecycle.Failed {
+				if n := len(w.Effects("b")); n > 0 && w.Get("b").State() == tx.Failed {
 					t.Errorf("FAILED is told, and it took effect %d times", n)
 				}
 				p.Cut.Store(false)

@@ -16,9 +16,9 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A severed client reaches no Redis while it is cut off.
@@ -80,7 +80,7 @@ func signedAndForgotten(w *harness.World) (cut func(off bool)) {
 	cut = startSevered(w)
 	<-time.After(cutSlot)
 	w.Post("q", "a")
-	soon(w, "a", func(x *lifecycle.Transaction) bool { return len(x.Attempts) > 0 })
+	soon(w, "a", func(x *tx.Transaction) bool { return len(x.Attempts) > 0 })
 	before := w.Redis.Snapshot()
 	forgetSigned(w, cut, before)
 	w.Web.Unplug("worker1", true)
@@ -111,9 +111,9 @@ const (
 // TestGoneOn: a process is cut off with what it signed, and Redis forgets that. Another one makes it
 // with another sender. What the first still knows is not given to the nodes beside that.
 func TestGoneOn(t *testing.T) {
-	for name, until := range map[string]func(*lifecycle.Transaction) bool{
-		"out": isOut, "done": func(x *lifecycle.Transaction) bool { return x.State() == lifecycle.Done },
-		"final": func(x *lifecycle.Transaction) bool { return !x.FinalAt.IsZero() },
+	for name, until := range map[string]func(*tx.Transaction) bool{
+		"out": isOut, "done": func(x *tx.Transaction) bool { return x.State() == tx.Done },
+		"final": func(x *tx.Transaction) bool { return !x.FinalAt.IsZero() },
 	} {
 		if lane.Raced && name == "final" {
 			continue
@@ -147,7 +147,7 @@ func TestGoneOnBeside(t *testing.T) {
 		refuseNext(w)
 		w.Post("q", "a")
 		before := w.Redis.Snapshot()
-		soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseDelayed })
+		soon(w, "a", func(x *tx.Transaction) bool { return x.Phase == tx.PhaseDelayed })
 		w.Web.Unplug("worker1", true)
 		w.Worker(2, devworker.Options{ProveTime: proving})
 		faulty(w, devnet.Faults{LoseRequests: 1000})
@@ -162,7 +162,7 @@ func TestGoneOnBeside(t *testing.T) {
 		<-time.After(20 * time.Second)
 		faulty(w, devnet.Faults{})
 		<-time.After(6 * time.Hour)
-		if n := effective(w); n != 1 || w.Get("a").State() != lifecycle.Done {
+		if n := effective(w); n != 1 || w.Get("a").State() != tx.Done {
 			t.Errorf("%d effects, by %+v", n, w.Get("a").Attempts)
 		}
 	})
@@ -178,7 +178,7 @@ func calledAndForgotten(w *harness.World,
 	<-time.After(cutSlot)
 	w.Post("q", "a")
 	before := w.Redis.Snapshot()
-	soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Open() })
+	soon(w, "a", func(x *tx.Transaction) bool { return x.Open() })
 	<-time.After(3 * time.Second)
 	cut(true)
 	w.Redis.FailOver(before)
@@ -212,9 +212,9 @@ func TestGoneOnBesideLegacy(t *testing.T) {
 // worker. It stays so, and is not made once more.
 func TestGoneOnBesideFailedCall(t *testing.T) {
 	lane.Nightly(t, "what a failover forgets is walked by the explorer, and met by seeds of the simulation")
-	for name, until := range map[string]func(*lifecycle.Transaction) bool{
-		"pooled": func(x *lifecycle.Transaction) bool { return x.Open() && x.Last().State == lifecycle.Pooled },
-		"done":   func(x *lifecycle.Transaction) bool { return x.State() == lifecycle.Done },
+	for name, until := range map[string]func(*tx.Transaction) bool{
+		"pooled": func(x *tx.Transaction) bool { return x.Open() && x.Last().State == tx.Pooled },
+		"done":   func(x *tx.Transaction) bool { return x.State() == tx.Done },
 	} {
 		t.Run(name, func(t *testing.T) {
 			harness.Trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *harness.World) {
@@ -228,7 +228,7 @@ func TestGoneOnBesideFailedCall(t *testing.T) {
 				cut(false)
 				w.Web.Unplug("worker1", false)
 				<-time.After(3 * time.Hour)
-				if n := effective(w); n != 1 || w.Get("a").State() != lifecycle.Done {
+				if n := effective(w); n != 1 || w.Get("a").State() != tx.Done {
 					t.Errorf("%s with %d effects, by %+v", w.Get("a").State(), n, w.Get("a").Attempts)
 				}
 			})
@@ -245,17 +245,17 @@ func TestFamiliarAgain(t *testing.T) {
 		cut := startSevered(w)
 		<-time.After(cutSlot)
 		w.Post("q", "x")
-		w.Await("x", lifecycle.Done, time.Hour)
+		w.Await("x", tx.Done, time.Hour)
 		w.Post("q", "a")
 		before := w.Redis.Snapshot()
-		soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWatching })
+		soon(w, "a", func(x *tx.Transaction) bool { return x.Phase == tx.PhaseWatching })
 		cut(true)
 		w.Redis.FailOver(before)
 		w.Start()
 		stopped := func() bool {
 			s, err := w.Pool.Get(w.Ctx, account)
 			w.OK(err)
-			return s.Reason == lifecycle.StoppedNonce
+			return s.Reason == tx.StoppedNonce
 		}
 		for range 60 {
 			if <-time.After(10 * time.Second); stopped() {
@@ -266,7 +266,7 @@ func TestFamiliarAgain(t *testing.T) {
 			t.Fatal("whoever sent that, it is not stopped")
 		}
 		cut(false)
-		w.Await("a", lifecycle.Done, time.Hour)
+		w.Await("a", tx.Done, time.Hour)
 		if n := effective(w); n != 2 || stopped() {
 			t.Errorf("%d effects, and the sender is stopped: %t", n, stopped())
 		}
@@ -280,7 +280,7 @@ func TestGoneOnToAnEnd(t *testing.T) {
 	harness.Trains(t, 1, devnet.Config{FillRate: 1, Nodes: 2}, func(w *harness.World) {
 		cut := signedAndForgotten(w)
 		q := w.Start()
-		soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWaiting })
+		soon(w, "a", func(x *tx.Transaction) bool { return x.Phase == tx.PhaseWaiting })
 		<-time.After(30 * time.Second)
 		_, _, err := q.Cancel(w.Ctx, "a")
 		w.OK(err)
@@ -288,7 +288,7 @@ func TestGoneOnToAnEnd(t *testing.T) {
 		<-time.After(30 * time.Second)
 		cut(false)
 		<-time.After(2 * time.Hour)
-		if n := effective(w); n > 0 || w.Get("a").State() != lifecycle.Failed {
+		if n := effective(w); n > 0 || w.Get("a").State() != tx.Failed {
 			t.Errorf("CANCELLED was told, and it is %s with %d effects", w.Get("a").State(), n)
 		}
 	})
@@ -326,7 +326,7 @@ func TestUsedUpMakesRoom(t *testing.T) {
 		<-time.After(time.Second)
 		w.Redis.FailOver(before)
 		<-time.After(5 * time.Hour)
-		if n := len(w.Effects("b")); n > 0 || w.Get("b").State() != lifecycle.Failed {
+		if n := len(w.Effects("b")); n > 0 || w.Get("b").State() != tx.Failed {
 			t.Errorf("FAILED was told, and it is %s with %d effects", w.Get("b").State(), n)
 		}
 		w.Once("a")
@@ -340,14 +340,14 @@ func TestDeadMakesRoom(t *testing.T) {
 	untried(t, func(w *harness.World, p *harness.Process) {
 		faulty(w, devnet.Faults{LoseRequests: 1000})
 		w.Post("q1", "b")
-		soon(w, "b", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseWatching })
+		soon(w, "b", func(x *tx.Transaction) bool { return x.Phase == tx.PhaseWatching })
 		_, _, err := p.Cancel(w.Ctx, "b")
 		w.OK(err)
 		<-time.After(time.Second)
 		before := w.Redis.Snapshot()
 		_, err = p.Resolve(w.Ctx, "b", false, "")
 		w.OK(err)
-		soon(w, "b", func(x *lifecycle.Transaction) bool { return x.Phase.Final() })
+		soon(w, "b", func(x *tx.Transaction) bool { return x.Phase.Final() })
 		faulty(w, devnet.Faults{})
 		w.Post("q2", "a")
 		soon(w, "a", isOut)
@@ -370,7 +370,7 @@ func TestRefusedMakesRoom(t *testing.T) {
 		w.Post("q1", "b")
 		soon(w, "b", isOut)
 		before := w.Redis.Snapshot()
-		soon(w, "b", func(x *lifecycle.Transaction) bool { return x.Phase.Final() })
+		soon(w, "b", func(x *tx.Transaction) bool { return x.Phase.Final() })
 		faulty(w, devnet.Faults{})
 		w.Post("q2", "a")
 		soon(w, "a", isOut)
@@ -406,7 +406,7 @@ func TestRefusedAndForgotten(t *testing.T) {
 				before := w.Redis.Snapshot()
 				refuseNext(w)
 				w.Post("q", "a")
-				soon(w, "a", func(x *lifecycle.Transaction) bool { return x.Phase == lifecycle.PhaseDelayed })
+				soon(w, "a", func(x *tx.Transaction) bool { return x.Phase == tx.PhaseDelayed })
 				_, _, err := p.Cancel(w.Ctx, "a")
 				w.OK(err)
 				<-time.After(time.Second)
@@ -435,15 +435,15 @@ func TestLateAnswer(t *testing.T) {
 				w.Worker(1, devworker.Options{ProveTime: 2 * time.Minute, Legacy: true})
 				_, redis := launchSevered(w)
 				w.Post("q", "a")
-				w.Await("a", lifecycle.Dispatching, time.Minute)
+				w.Await("a", tx.Dispatching, time.Minute)
 				w.Start()
 				<-time.After(10 * time.Second)
 				redis.off.Store(true)
 				<-time.After(back)
 				redis.off.Store(false)
-				w.Await("a", lifecycle.Done, time.Hour)
+				w.Await("a", tx.Done, time.Hour)
 				a := w.AwaitTxn("a", "with what its worker answered", time.Hour,
-					func(t *lifecycle.Transaction) bool { return t.Attempts[0].Data != nil })
+					func(t *tx.Transaction) bool { return t.Attempts[0].Data != nil })
 				if n := effective(w); a.Hash() == "" || len(a.Attempts) != 1 || n != 1 {
 					t.Errorf("%d took effect: %+v", n, a.Attempts)
 				}

@@ -18,26 +18,27 @@ import (
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // points are where in the life of a transaction the replica stands still that is
 // promoted later: before the phase, or the outcome of an attempt, that is named.
 var points = []struct {
 	before  string
-	reached func(*lifecycle.Transaction) bool
+	reached func(*tx.Transaction) bool
 }{
-	{"bound", func(t *lifecycle.Transaction) bool { return t.Phase != lifecycle.PhaseWaiting }},
-	{"planned", func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 0 }},
-	{"signed", func(t *lifecycle.Transaction) bool { return t.Open() }},
-	{"sent", func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Revision }},
-	{"done", func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Done }},
-	{"final", func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() }},
+	{"bound", func(t *tx.Transaction) bool { return t.Phase != tx.PhaseWaiting }},
+	{"planned", func(t *tx.Transaction) bool { return len(t.Attempts) > 0 }},
+	{"signed", func(t *tx.Transaction) bool { return t.Open() }},
+	{"sent", func(t *tx.Transaction) bool { return t.State() == tx.Revision }},
+	{"done", func(t *tx.Transaction) bool { return t.State() == tx.Done }},
+	{"final", func(t *tx.Transaction) bool { return !t.FinalAt.IsZero() }},
 }
 
 // watchFor takes snapshots, the first of which is s, until a transaction has
 // reached a point, and returns the last one before it.
 func watchFor(w *harness.World, uid string, s redistest.Snapshot,
-	reached func(*lifecycle.Transaction) bool) redistest.Snapshot {
+	reached func(*tx.Transaction) bool) redistest.Snapshot {
 	w.Helper()
 	last := int64(0)
 	for n := 1; ; n++ {
@@ -125,7 +126,7 @@ func TestTurnPassesOn(t *testing.T) {
 			w.Redis.Restart()
 			uid := fmt.Sprint("t", i)
 			w.Post("q", uid)
-			w.Await(uid, lifecycle.Done, 15*time.Minute)
+			w.Await(uid, tx.Done, 15*time.Minute)
 			if i == 1 { // who sees the chain began later, and now earlier
 				p.Stop()
 				blind.Store(false)
@@ -154,9 +155,9 @@ func TestDamaged(t *testing.T) {
 				w.Worker(1, devworker.Options{ProveTime: 2 * time.Minute})
 				p := w.Start()
 				w.Post("q", "a1")
-				w.Await("a1", lifecycle.Done, time.Hour)
+				w.Await("a1", tx.Done, time.Hour)
 				w.Post("q", "a2")
-				w.Await("a2", lifecycle.Dispatching, time.Hour)
+				w.Await("a2", tx.Dispatching, time.Hour)
 				w.Worker(2, devworker.Options{})
 				p.Kill()
 
@@ -173,10 +174,10 @@ func TestDamaged(t *testing.T) {
 				w.OK(client.Set(w.Ctx, key, text, 0).Err())
 				w.Start()
 				w.Post("other", "b1")
-				w.Await("b1", lifecycle.Done, time.Hour)
+				w.Await("b1", tx.Done, time.Hour)
 				w.Redis.Restart()
 				w.Post("other", "b2")
-				w.Await("b2", lifecycle.Done, time.Hour)
+				w.Await("b2", tx.Done, time.Hour)
 			})
 		})
 	}
@@ -192,7 +193,7 @@ func TestFinalForgotten(t *testing.T) {
 		w.Worker(1, devworker.Options{})
 		w.Start()
 		w.Post("q", "a")
-		replica := watchFor(w, "a", w.Redis.Snapshot(), func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
+		replica := watchFor(w, "a", w.Redis.Snapshot(), func(t *tx.Transaction) bool { return !t.FinalAt.IsZero() })
 		<-time.After(10 * time.Minute)
 		w.Redis.FailOver(replica)
 		w.Once("a")
@@ -248,13 +249,13 @@ func TestFoundOfTwo(t *testing.T) {
 				soon(w, "a", isOut)
 				w.OK(w.Pool.Drain(w.Ctx, fails))
 				w.OK(w.Pool.Resume(w.Ctx, lands))
-				if x := w.Await("a", lifecycle.Done, 6*time.Hour); x.Sender != lands {
+				if x := w.Await("a", tx.Done, 6*time.Hour); x.Sender != lands {
 					t.Fatalf("landed by %s", x.Sender)
 				}
 				p.Kill()
 				w.Redis.FailOver(before)
 				w.Start()
-				w.Await("a", lifecycle.Done, 6*time.Hour)
+				w.Await("a", tx.Done, 6*time.Hour)
 				<-time.After(6 * time.Hour)
 				if n := w.Effects("a"); len(n) != 1 {
 					t.Errorf("%d effects, by %+v", len(n), w.Get("a").Attempts)
@@ -278,12 +279,12 @@ func TestFoundInAnother(t *testing.T) {
 				replica := w.Redis.Snapshot()
 				p := w.Start()
 				w.Post("q", "a")
-				w.Await("a", lifecycle.Done, 2*time.Hour)
+				w.Await("a", tx.Done, 2*time.Hour)
 				p.Kill()
 				w.Redis.FailOver(replica)
 				w.Post("q", "a")
 				w.Start()
-				w.Await("a", lifecycle.Done, 10*time.Minute)
+				w.Await("a", tx.Done, 10*time.Minute)
 				w.OK(w.Net.Reorg(devnet.Reorg{Depth: 1, Sooner: true}))
 				<-time.After(6 * time.Hour)
 				w.Once("a")
@@ -302,7 +303,7 @@ func TestRestart(t *testing.T) {
 		p := w.Start()
 		w.Start()
 		w.Post("claim", "a")
-		w.AwaitTxn("a", "planned", time.Hour, func(t *lifecycle.Transaction) bool { return len(t.Attempts) > 0 })
+		w.AwaitTxn("a", "planned", time.Hour, func(t *tx.Transaction) bool { return len(t.Attempts) > 0 })
 		epoch, err := epochOf(w)
 		w.OK(err)
 		w.Redis.Restart()
@@ -389,11 +390,11 @@ func TestStrangeNonce(t *testing.T) {
 		w.Start()
 		w.Post("q1", "c")
 		w.Post("q2", "d")
-		w.Await("c", lifecycle.Done, 2*time.Hour)
-		w.Await("d", lifecycle.Done, 2*time.Hour)
+		w.Await("c", tx.Done, 2*time.Hour)
+		w.Await("d", tx.Done, 2*time.Hour)
 		s, err := w.Pool.Get(w.Ctx, used)
 		w.OK(err)
-		if s.Reason != lifecycle.StoppedNonce || s.Detail == "" {
+		if s.Reason != tx.StoppedNonce || s.Detail == "" {
 			t.Errorf("the sender: %+v", s)
 		}
 		if got := w.Get("d").Sender; got == used || w.Get("c").Sender == used {
@@ -425,8 +426,8 @@ func TestFailoverForgetsAnEnd(t *testing.T) {
 		w.Post("claim", "b")
 		p := w.Start()
 		replica := watchFor(w, "a", w.Redis.Snapshot(),
-			func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Done })
-		w.AwaitTxn("b", "open", time.Hour, func(t *lifecycle.Transaction) bool { return t.Open() })
+			func(t *tx.Transaction) bool { return t.State() == tx.Done })
+		w.AwaitTxn("b", "open", time.Hour, func(t *tx.Transaction) bool { return t.Open() })
 		at := time.Now()
 		w.Redis.FailOver(replica)
 		for p.Recovering() == "" {
@@ -441,7 +442,7 @@ func TestFailoverForgetsAnEnd(t *testing.T) {
 			t.Errorf("nothing is bound or sent for %v", shut)
 		}
 		for _, uid := range []string{"a", "b"} {
-			w.AwaitTxn(uid, "done", time.Hour, func(t *lifecycle.Transaction) bool { return t.State() == lifecycle.Done })
+			w.AwaitTxn(uid, "done", time.Hour, func(t *tx.Transaction) bool { return t.State() == tx.Done })
 		}
 	})
 }

@@ -7,7 +7,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 func begun(t *testing.T) *Recovery {
@@ -115,10 +115,10 @@ func TestLacks(t *testing.T) {
 	r := begun(t)
 	r.home, r.back = "now", "now"
 	now := queues.Stage{Server: "now", Settled: true}
-	before := &lifecycle.Transaction{UID: "u", Phase: lifecycle.PhaseDispatching}
+	before := &tx.Transaction{UID: "u", Phase: tx.PhaseDispatching}
 	sent := before.Clone()
-	sent.Phase = lifecycle.PhaseSent
-	sent.Attempts = []lifecycle.Attempt{{Number: 1, Sender: "S", State: lifecycle.Signed}}
+	sent.Phase = tx.PhaseSent
+	sent.Attempts = []tx.Attempt{{Number: 1, Sender: "S", State: tx.Signed}}
 	if r.Stored(before, nil); r.Lacks(before) || r.judge(now) != "" {
 		t.Error("nothing is out, and something is lacked")
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A memory is what this process has stored or read of the transactions that it drives, or
@@ -29,10 +30,10 @@ type departure struct {
 }
 
 type remembered struct {
-	last  *lifecycle.Transaction // as stored or read last
-	out   *lifecycle.Transaction // see lifecycle.Remember
-	bytes *lifecycle.BytesRead   // of out, nil if they are not known
-	left  time.Time              // when this process let the claim go; zero while it has it
+	last  *tx.Transaction      // as stored or read last
+	out   *tx.Transaction      // see lifecycle.Remember
+	bytes *lifecycle.BytesRead // of out, nil if they are not known
+	left  time.Time            // when this process let the claim go; zero while it has it
 }
 
 const (
@@ -45,7 +46,7 @@ const (
 
 // Stored has it remembered that t was stored or read just now, with the bytes that are
 // stored with it, nil if there are none.
-func (m *memory) Stored(t *lifecycle.Transaction, bytes *lifecycle.BytesRead) {
+func (m *memory) Stored(t *tx.Transaction, bytes *lifecycle.BytesRead) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	was := m.txns[t.UID]
@@ -69,7 +70,7 @@ func (m *memory) removed(uid string) {
 	delete(m.txns, uid)
 }
 
-func (m *memory) lacks(t *lifecycle.Transaction) bool {
+func (m *memory) lacks(t *tx.Transaction) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return lifecycle.Lacks(m.process, t, m.txns[t.UID].out)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestMemory: what is out is remembered, with its bytes, over a record that Redis has
@@ -15,9 +16,9 @@ func TestMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := memory{txns: map[string]remembered{}}
-		plan := &lifecycle.Transaction{UID: "a", Revision: 3, Phase: lifecycle.PhaseDispatching}
+		plan := &tx.Transaction{UID: "a", Revision: 3, Phase: tx.PhaseDispatching}
 		out := plan.Clone()
-		out.Revision, out.Attempts = 4, []lifecycle.Attempt{{Number: 1, Sender: "S", State: lifecycle.Signed}}
+		out.Revision, out.Attempts = 4, []tx.Attempt{{Number: 1, Sender: "S", State: tx.Signed}}
 		bytes := &lifecycle.BytesRead{Number: 1, Command: []byte("signed")}
 		m.Stored(plan, nil)
 		m.Stored(out, bytes)
@@ -26,7 +27,7 @@ func TestMemory(t *testing.T) {
 			t.Errorf("remembered: %+v", all)
 		}
 		over := out.Clone()
-		over.Attempts[0].State, over.Attempts[0].EndedAt = lifecycle.FailedIn, time.Now()
+		over.Attempts[0].State, over.Attempts[0].EndedAt = tx.FailedIn, time.Now()
 		m.Stored(over, nil)
 		if all := m.all(); len(all) != 1 || all[0].out != nil || all[0].bytes != nil || m.size != 0 {
 			t.Errorf("remembered: %+v, %d bytes", all, m.size)
@@ -63,7 +64,7 @@ func TestMemoryTidiesInSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memory{txns: map[string]remembered{}}
 		stored := func(i int) {
-			m.Stored(&lifecycle.Transaction{UID: fmt.Sprint(i), Revision: 1, Phase: lifecycle.PhaseDispatching}, nil)
+			m.Stored(&tx.Transaction{UID: fmt.Sprint(i), Revision: 1, Phase: tx.PhaseDispatching}, nil)
 		}
 		for i := range 3 * tidied {
 			stored(i)

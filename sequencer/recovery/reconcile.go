@@ -10,6 +10,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // reconcile compares senders with what all synced nodes show: commands of ours that Redis
@@ -34,7 +35,7 @@ func (r *Recovery) reconcile(ctx context.Context, forgotten bool) error {
 	}
 	var all []standing
 	var found []lifecycle.Use
-	runs := map[string][]*lifecycle.Transaction{} // on each
+	runs := map[string][]*tx.Transaction{} // on each
 	for _, w := range wanted {
 		st, err := r.standing(ctx, w.Payer, shown[w.Payer], owners)
 		if err != nil {
@@ -116,7 +117,7 @@ func memoOf(c mina.Use) string {
 // next nonce, and what the nodes show of it.
 type standing struct {
 	sender  *senders.Sender // nil if it was removed meanwhile
-	running []*lifecycle.Transaction
+	running []*tx.Transaction
 	unread  bool // something of what runs: what is its own is not known then
 	next    uint32
 	used    []lifecycle.Use
@@ -154,8 +155,8 @@ func (r *Recovery) standing(ctx context.Context, account string, shown mina.Used
 // strangers stops a sender if the nodes show a command that nobody of ours has made.
 func (r *Recovery) strangers(ctx context.Context, st standing) error {
 	s := st.sender
-	if s == nil || st.unread || s.Nonce == nil || s.Reason == lifecycle.StoppedNonce ||
-		s.Reason == lifecycle.OutcomeUnknown || lifecycle.Legacy(st.running, s.AccountID) {
+	if s == nil || st.unread || s.Nonce == nil || s.Reason == tx.StoppedNonce ||
+		s.Reason == tx.OutcomeUnknown || lifecycle.Legacy(st.running, s.AccountID) {
 		return nil
 	}
 	used := slices.DeleteFunc(slices.Clone(st.used), func(u lifecycle.Use) bool { return u.Nonce < *s.Nonce })
@@ -168,7 +169,7 @@ func (r *Recovery) strangers(ctx context.Context, st standing) error {
 }
 
 // running is what runs of a queue.
-func (r *Recovery) running(ctx context.Context, queue string) (all []*lifecycle.Transaction, err error) {
+func (r *Recovery) running(ctx context.Context, queue string) (all []*tx.Transaction, err error) {
 	if queue == "" {
 		return nil, nil
 	}

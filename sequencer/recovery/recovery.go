@@ -16,7 +16,7 @@ import (
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Options are what a Recovery works with. The functions are called without a lock.
@@ -101,7 +101,7 @@ func (r *Recovery) Suspect() {
 // Lacks reports whether t, just read, lacks something that this process knows to be out.
 // Then this is not the Redis that it knows: nothing leaves, and t is not gone on with,
 // before what is known is written back.
-func (r *Recovery) Lacks(t *lifecycle.Transaction) bool {
+func (r *Recovery) Lacks(t *tx.Transaction) bool {
 	if !r.lacks(t) {
 		return false
 	}

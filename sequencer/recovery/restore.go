@@ -8,6 +8,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // writeBack stores again what this process knows to be out and Redis has forgotten. What
@@ -62,7 +63,7 @@ var errTaken = errors.New("waits for its place, where another one is not over ye
 // posted is it as it was accepted, nil if nobody knows. What cannot be read stays as it is:
 // nothing of it is made again. Errors: errTaken, ErrStale (it has changed again and again),
 // ErrDamaged (another one is in its place, and cannot be read), ErrUnavailable.
-func (r *Recovery) place(ctx context.Context, uid string, posted *lifecycle.Transaction,
+func (r *Recovery) place(ctx context.Context, uid string, posted *tx.Transaction,
 	known lifecycle.Known) (lacked bool, err error) {
 	for range 7 { // that it was posted, its queue and its sender may each be in the way
 		before, err := r.Store.Get(ctx, uid)
@@ -109,7 +110,7 @@ func (r *Recovery) place(ctx context.Context, uid string, posted *lifecycle.Tran
 
 // makeRoom has what is in the place of another one go back to its queue; or that one does
 // without a place.
-func (r *Recovery) makeRoom(ctx context.Context, uid string, before, after *lifecycle.Transaction,
+func (r *Recovery) makeRoom(ctx context.Context, uid string, before, after *tx.Transaction,
 	known lifecycle.Known, bytes *lifecycle.BytesRead) error {
 	other, err := r.Store.Get(ctx, uid)
 	if err != nil {
@@ -134,10 +135,10 @@ func (r *Recovery) makeRoom(ctx context.Context, uid string, before, after *life
 }
 
 // restore stores a record without a claim to it.
-func (r *Recovery) restore(ctx context.Context, before, after *lifecycle.Transaction,
+func (r *Recovery) restore(ctx context.Context, before, after *tx.Transaction,
 	bytes *lifecycle.BytesRead) error {
 	c := &queues.Change{Before: before, After: after, Now: r.Now()}
-	c.Person, c.Code, c.Bytes, c.Least = true, lifecycle.CodeRestored, bytes, lifecycle.Least(before, after)
+	c.Person, c.Code, c.Bytes, c.Least = true, tx.CodeRestored, bytes, lifecycle.Least(before, after)
 	c.Remove, c.Keep, c.Process = queues.Never, after.Watched(), r.Process
 	if a := before.Standing(); a != nil && after.Landed != before.Landed {
 		c.Falls = a.Sender

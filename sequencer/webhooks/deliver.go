@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 const (
@@ -256,7 +256,7 @@ const unread = "STORE_UNAVAILABLE"
 // body appends to an event the transaction that it is about, null if it is about none or that
 // is gone or cannot be read, which no try would mend. found is false in these cases.
 func (o *Service) body(ctx context.Context, event []byte, lane string) (body []byte, found bool, err error) {
-	var t *lifecycle.Transaction
+	var t *tx.Transaction
 	if uid, is := cutLane(lane, queues.OfTransaction); is {
 		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 		defer cancel()

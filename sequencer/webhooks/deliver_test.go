@@ -15,8 +15,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // fails answers requests about a transaction with a status.
@@ -34,7 +34,7 @@ func TestDelivers(t *testing.T) {
 		f.post("q", "before")
 		s, r, _ := f.endpoint(nil, Definition{})
 		f.post("q", "a", "b")
-		f.to("a", lifecycle.PhaseFailed)
+		f.to("a", tx.PhaseFailed)
 		f.ok(f.queues.Pause(f.ctx, "q", "why"))
 		passes(5 * time.Second)
 		r.wants("2 a WAITING *", "3 b WAITING WAITING", "4 a FAILED FAILED", "5 q  null")
@@ -52,12 +52,12 @@ func TestOrder(t *testing.T) {
 		s, r, _ := f.endpoint(nil, Definition{})
 		r.answers(fails("a", 500))
 		f.post("q", "a", "b")
-		f.to("a", lifecycle.PhaseFailed)
-		f.to("b", lifecycle.PhaseFailed)
+		f.to("a", tx.PhaseFailed)
+		f.to("b", tx.PhaseFailed)
 		passes(4 * time.Second)
 		r.wants("2 b WAITING *", "4 b FAILED FAILED")
-		f.to("a", lifecycle.PhaseWaiting) // joins those that are parked
-		passes(30 * time.Second)          // the second try fails, the third is in minutes
+		f.to("a", tx.PhaseWaiting) // joins those that are parked
+		passes(30 * time.Second)   // the second try fails, the third is in minutes
 		if x := f.status(s); x.Parked != 3 || x.Lanes != 1 || x.Behind != 0 {
 			t.Errorf("%+v", x)
 		}
@@ -287,7 +287,7 @@ func TestOlderThanTheLog(t *testing.T) {
 		f.ok(s.Disable(f.ctx, "e"))
 		passes(time.Second) // until its deliverer knows
 		f.post("q", "a", "b", "c", "d")
-		f.to("a", lifecycle.PhaseFailed)
+		f.to("a", tx.PhaseFailed)
 		passes(55 * time.Minute)
 		if x := f.status(s); x.Parked != 0 || x.Behind != 5 {
 			t.Errorf("before: %+v", x)
@@ -411,7 +411,7 @@ func TestDiscard(t *testing.T) {
 		passes(30 * time.Second)
 		f.ok(s.Discard(f.ctx, "e", "t:a"))
 		r.answers(nil)
-		f.to("a", lifecycle.PhaseFailed)
+		f.to("a", tx.PhaseFailed)
 		passes(10 * time.Second)
 		r.wants("3 a FAILED FAILED")
 		if x := f.status(s); x.Parked != 1 || x.ParkedBytes == 0 {
@@ -470,12 +470,12 @@ func TestRotation(t *testing.T) {
 func TestFilters(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		_, r, _ := f.endpoint(nil, Definition{Types: []string{"MINT"}, Queues: []string{"one", "tenant-*"},
-			States: []lifecycle.State{lifecycle.Failed}})
+			States: []tx.State{tx.Failed}})
 		f.post("one", "a")
 		f.post("other", "b")
 		f.post("tenant-7", "c")
 		for _, uid := range []string{"a", "b", "c"} {
-			f.to(uid, lifecycle.PhaseFailed)
+			f.to(uid, tx.PhaseFailed)
 		}
 		f.ok(f.queues.Pause(f.ctx, "one", "why"))
 		passes(5 * time.Second)
@@ -493,7 +493,7 @@ func TestFiltersRemoved(t *testing.T) {
 		passes(time.Second) // until its deliverer knows
 		f.post("one", "a")
 		f.post("other", "b")
-		f.to("a", lifecycle.PhaseFailed)
+		f.to("a", tx.PhaseFailed)
 		f.ok(f.queues.Remove(f.ctx, "a"))
 		passes(5 * time.Hour)
 		f.ok(s.Enable(f.ctx, "e"))
@@ -641,8 +641,8 @@ func TestOrderInOneRead(t *testing.T) {
 		passes(time.Second) // until its deliverer knows
 		f.post("q", "a", "b")
 		for range 3 {
-			f.to("a", lifecycle.PhaseFailed)
-			f.to("a", lifecycle.PhaseWaiting)
+			f.to("a", tx.PhaseFailed)
+			f.to("a", tx.PhaseWaiting)
 		}
 		passes(10 * time.Second)
 		var failed atomic.Int64

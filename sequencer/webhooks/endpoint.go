@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Source is who defined an endpoint.
@@ -36,27 +36,27 @@ type Secret struct {
 
 // A Definition is what somebody says of an endpoint.
 type Definition struct {
-	ID     string            `json:"id"`
-	URL    string            `json:"url"`
-	Secret string            `json:"secret"`
-	Types  []string          `json:"types,omitempty"`
-	Queues []string          `json:"queues,omitempty"` // names, or with a * behind it how they begin
-	States []lifecycle.State `json:"states,omitempty"`
+	ID     string     `json:"id"`
+	URL    string     `json:"url"`
+	Secret string     `json:"secret"`
+	Types  []string   `json:"types,omitempty"`
+	Queues []string   `json:"queues,omitempty"` // names, or with a * behind it how they begin
+	States []tx.State `json:"states,omitempty"`
 }
 
 // An Endpoint is a definition as it is stored.
 type Endpoint struct {
-	ID         string            `json:"-"`
-	URL        string            `json:"url"`
-	Secrets    []Secret          `json:"secrets"` // the one in use is the first
-	Types      []string          `json:"types,omitempty"`
-	Queues     []string          `json:"queues,omitempty"`
-	States     []lifecycle.State `json:"states,omitempty"`
-	Source     Source            `json:"source"`
-	Unnamed    bool              `json:"unnamed,omitempty"` // the file that defined it names it no longer
-	CreatedAt  time.Time         `json:"createdAt"`
-	Disabled   string            `json:"disabled,omitempty"` // why, "" if it is not
-	DisabledAt time.Time         `json:"disabledAt,omitzero"`
+	ID         string     `json:"-"`
+	URL        string     `json:"url"`
+	Secrets    []Secret   `json:"secrets"` // the one in use is the first
+	Types      []string   `json:"types,omitempty"`
+	Queues     []string   `json:"queues,omitempty"`
+	States     []tx.State `json:"states,omitempty"`
+	Source     Source     `json:"source"`
+	Unnamed    bool       `json:"unnamed,omitempty"` // the file that defined it names it no longer
+	CreatedAt  time.Time  `json:"createdAt"`
+	Disabled   string     `json:"disabled,omitempty"` // why, "" if it is not
+	DisabledAt time.Time  `json:"disabledAt,omitzero"`
 }
 
 // overlap is how long a secret signs beside the one that has replaced it.
@@ -168,7 +168,7 @@ func (d *Definition) check(private bool) error {
 	}) {
 		wrong("queues", "must be a list of at most 100 names of queues, or how they begin with a * behind it")
 	}
-	if slices.ContainsFunc(d.States, func(s lifecycle.State) bool { return !slices.Contains(lifecycle.States, s) }) {
+	if slices.ContainsFunc(d.States, func(s tx.State) bool { return !slices.Contains(tx.States, s) }) {
 		wrong("states", "must be a list of states")
 	}
 	if len(bad) > 0 {

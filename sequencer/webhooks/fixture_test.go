@@ -18,7 +18,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // render writes bodies as short as they can be.
@@ -26,7 +26,7 @@ var render = Render{
 	Event: func(epoch string, e *queues.Entry) []byte {
 		return fmt.Appendf(nil, `{"id":"%s-%d","uid":%q,"to":%q`, epoch, e.Number, e.ID, e.To.State())
 	},
-	Transaction: func(event []byte, t *lifecycle.Transaction) []byte {
+	Transaction: func(event []byte, t *tx.Transaction) []byte {
 		state := "null"
 		if t != nil {
 			state = fmt.Sprintf("%q", t.State())
@@ -85,7 +85,7 @@ func (f *fixture) post(queue string, uids ...string) {
 }
 
 // to takes a transaction to a phase, as a person may.
-func (f *fixture) to(uid string, phase lifecycle.Phase) {
+func (f *fixture) to(uid string, phase tx.Phase) {
 	f.Helper()
 	t, err := f.queues.Get(f.ctx, uid)
 	f.ok(err)

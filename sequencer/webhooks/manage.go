@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // List returns all endpoints, by id. Error: queues.ErrUnavailable.
@@ -81,7 +81,7 @@ func (s *Service) change(ctx context.Context, id string, alter func(*Endpoint) e
 type Edit struct {
 	URL           *string
 	Types, Queues *[]string
-	States        *[]lifecycle.State
+	States        *[]tx.State
 }
 
 // Edit changes where an endpoint is and what it is told, from its next event on. Its secret stays, and so

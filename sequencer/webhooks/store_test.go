@@ -12,7 +12,7 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestScripts runs each case on an embedded Redis and on a real one.
@@ -471,7 +471,7 @@ func TestSignature(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	good := Definition{ID: "e", URL: "https://example.org/hook?x=1", Secret: newSecret(),
-		Queues: []string{"a", "b*", "*"}, States: []lifecycle.State{lifecycle.Done}}
+		Queues: []string{"a", "b*", "*"}, States: []tx.State{tx.Done}}
 	if err := good.check(false); err != nil {
 		t.Error(err)
 	}
@@ -480,7 +480,7 @@ func TestCheck(t *testing.T) {
 		"secret": func(d *Definition) { d.Secret = "whsec_c2hvcnQ=" },
 		"types":  func(d *Definition) { d.Types = []string{"mint"} },
 		"queues": func(d *Definition) { d.Queues = []string{"a*b"} },
-		"states": func(d *Definition) { d.States = []lifecycle.State{"GONE"} },
+		"states": func(d *Definition) { d.States = []tx.State{"GONE"} },
 		"url":    func(d *Definition) { d.URL = "http://example.org" },
 	} {
 		d := good

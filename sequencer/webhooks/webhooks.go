@@ -26,14 +26,14 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Render writes the body of a webhook. Event opens an object with the fields of an event,
 // and Transaction adds the transaction, which may be nil, and closes it.
 type Render struct {
 	Event       func(epoch string, e *queues.Entry) []byte
-	Transaction func(event []byte, t *lifecycle.Transaction) []byte
+	Transaction func(event []byte, t *tx.Transaction) []byte
 }
 
 // Options are what webhooks work with. Store, Process and Render are needed.

@@ -29,7 +29,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"mina-sequencer/sequencer/webhooks"
 )
 
@@ -391,7 +391,7 @@ func (c *clinic) limit(store *queues.Store, client *redis.Client) error {
 	}
 	t := bound[0].Transaction
 	after := t.Clone()
-	after.Phase = lifecycle.PhaseUnresolved
+	after.Phase = tx.PhaseUnresolved
 	change := &queues.Change{Before: t, After: after, Now: time.Now()}
 	change.Remove = queues.Never
 	_, err = store.Advance(c.Context(), change)

@@ -17,7 +17,7 @@ import (
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/fees"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // lookAtOnce is how many senders are looked at side by side.
@@ -96,7 +96,7 @@ func (d *doctor) worker(ctx context.Context, workers *dispatcher.Client, s setti
 	if why, message := sequencer.Strange(health, err, chain.NetworkID, chain.Era); why != "" {
 		types.add(nil)
 		do := "give the sender the worker that holds its key, or the worker the right key"
-		if why == lifecycle.WrongNetwork {
+		if why == tx.WrongNetwork {
 			do = "start the worker for the network of SEQUENCER_MINA_URL with the o1js that it needs, or name nodes of its network"
 		}
 		d.problem(string(why), s.AccountID, message, do)

@@ -21,7 +21,7 @@ import (
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestReadyzBesideHangingNodes: whoever asks whether the process serves waits for no Mina
@@ -217,7 +217,7 @@ func TestRaceWords(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	r := sequencer.Race{
-		Queues: [2]string{"a", "b"}, Account: lifecycle.Account{Key: "B62q"}, What: "state 2", Since: at, Seen: at.Add(time.Hour), Times: 3,
+		Queues: [2]string{"a", "b"}, Account: tx.Account{Key: "B62q"}, What: "state 2", Since: at, Seen: at.Add(time.Hour), Times: 3,
 	}
 	want := "queues a and b race since 2026-03-01 12:00Z: of what both have in flight one requires and the other changes the " +
 		"state 2 of B62q (3 times, the last at 2026-03-01 13:00Z), so what comes second may fail. Post to one queue what changes an account"
@@ -272,7 +272,7 @@ func TestReadyzOfLimitedQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	change := &queues.Change{Before: bound[0].Transaction, After: bound[0].Transaction.Clone(), Now: time.Now()}
-	change.After.Phase, change.Remove = lifecycle.PhaseUnresolved, queues.Never
+	change.After.Phase, change.Remove = tx.PhaseUnresolved, queues.Never
 	if _, err := s.store.Advance(t.Context(), change); err != nil {
 		t.Fatal(err)
 	}

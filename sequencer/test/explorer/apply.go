@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Apply has a move happen to a copy, in what another state has left or nil; nil if it
@@ -84,8 +85,8 @@ func (s *State) hear(p, t int) bool {
 	return true
 }
 
-func sameFacts(a, b *lifecycle.Transaction) bool {
-	return slices.EqualFunc(a.Attempts, b.Attempts, func(x, y lifecycle.Attempt) bool {
+func sameFacts(a, b *tx.Transaction) bool {
+	return slices.EqualFunc(a.Attempts, b.Attempts, func(x, y tx.Attempt) bool {
 		return x.Hash == y.Hash && x.NodeHash == y.NodeHash
 	})
 }
@@ -124,7 +125,7 @@ func (s *State) bind(p int, lost bool) bool {
 }
 
 // drives has a process drive what it has just bound.
-func (s *State) drives(p int, t *lifecycle.Transaction, knows func(*lifecycle.Sender) lifecycle.Local) {
+func (s *State) drives(p int, t *tx.Transaction, knows func(*lifecycle.Sender) lifecycle.Local) {
 	proc := &s.procs[p]
 	if known := proc.held[txnOf(t.UID)]; known != nil {
 		h := s.hold(p, txnOf(t.UID)) // under a claim that was lost: it reads anew
@@ -184,7 +185,7 @@ func (s *State) callback(t int) bool {
 		return false
 	}
 	s.tell("the worker answers %s of %s", r.Txn.Callback, r.Txn.UID)
-	s.store.Called(r.Txn.UID, lifecycle.Told{Callback: r.Txn.Callback, Done: true})
+	s.store.Called(r.Txn.UID, tx.Told{Callback: r.Txn.Callback, Done: true})
 	s.past[t].untold = false
 	return true
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A command is what was signed for (sender, nonce). Its memo tells whose it is.
@@ -29,7 +29,7 @@ func commandOf(h string) command {
 
 // isOf reports whether a command is that of an attempt. One that was forgotten may have
 // got another number since.
-func (c command) isOf(a *lifecycle.Attempt) bool {
+func (c command) isOf(a *tx.Attempt) bool {
 	return senderOf(a.Sender) == int(c.sender) && a.Nonce == uint32(c.nonce) && a.Fee == uint64(c.fee)
 }
 
@@ -122,7 +122,7 @@ type wire struct {
 
 // A verdict is one node's word on a watch; compare package mina.
 type verdict struct {
-	fate   lifecycle.Fate
+	fate   tx.Fate
 	cmd    command
 	full   bool
 	failed uint8
@@ -133,31 +133,31 @@ type verdict struct {
 }
 
 // judge is what one node makes of a watch. What carries its memo is ours.
-func (s *State) judge(node int, w *lifecycle.Watch) verdict {
+func (s *State) judge(node int, w *tx.Watch) verdict {
 	c := s.chain[node]
 	payer := uint8(senderOf(w.Payer))
-	d := verdict{fate: lifecycle.FateAbsent, tip: c.tip(), next: c.next(payer)}
+	d := verdict{fate: tx.FateAbsent, tip: c.tip(), next: c.next(payer)}
 	if at := c.find(payer, w); at >= 0 {
 		b := &c.blocks[at]
 		d.cmd, d.full, d.failed, d.height, d.in = b.cmd, true, b.fate, int(b.height), c.stateHash(int(b.height))
 		switch {
 		case !w.Legacy && !slices.Contains(w.Hashes, b.cmd.hash()) && (b.cmd.txn == stranger ||
 			w.Memo != uid(int(b.cmd.txn))):
-			d.fate = lifecycle.FateDisplaced
+			d.fate = tx.FateDisplaced
 		case b.fate == succeeded:
-			d.fate = lifecycle.FateIncluded
+			d.fate = tx.FateIncluded
 		default:
-			d.fate = lifecycle.FateFailed
+			d.fate = tx.FateFailed
 		}
 		return d
 	}
 	if until := int(w.ValidUntil); until > 0 && !w.Legacy && uint32(d.next) <= w.Nonce && d.tip > until {
-		d.fate, d.height, d.in = lifecycle.FateExpired, until+1, c.stateHash(until+1)
+		d.fate, d.height, d.in = tx.FateExpired, until+1, c.stateHash(until+1)
 		return d
 	}
 	for i := range s.net {
 		if s.pooled(node, i) && s.shows(&s.net[i].cmd, payer, w) {
-			d.fate, d.cmd, d.full = lifecycle.FatePooled, s.net[i].cmd, true
+			d.fate, d.cmd, d.full = tx.FatePooled, s.net[i].cmd, true
 			break
 		}
 	}
@@ -165,7 +165,7 @@ func (s *State) judge(node int, w *lifecycle.Watch) verdict {
 }
 
 // find is the index of the block that decides a watch, -1 if there is none.
-func (c chain) find(payer uint8, w *lifecycle.Watch) int {
+func (c chain) find(payer uint8, w *tx.Watch) int {
 	if w.Legacy {
 		for i := range c.blocks {
 			if b := &c.blocks[i]; b.full && b.cmd.sender == payer && slices.Contains(w.Hashes, b.cmd.hash()) {
@@ -210,7 +210,7 @@ func (s *State) reaches(node int, cmd command) bool {
 	return false
 }
 
-func (s *State) shows(cmd *command, payer uint8, w *lifecycle.Watch) bool {
+func (s *State) shows(cmd *command, payer uint8, w *tx.Watch) bool {
 	if cmd.sender != payer {
 		return false
 	}
@@ -224,7 +224,7 @@ func (d *verdict) depth() int { return d.tip - d.height + 1 }
 
 func (d *verdict) decided() bool {
 	switch d.fate {
-	case lifecycle.FateIncluded, lifecycle.FateFailed, lifecycle.FateDisplaced, lifecycle.FateExpired:
+	case tx.FateIncluded, tx.FateFailed, tx.FateDisplaced, tx.FateExpired:
 		return true
 	}
 	return false
@@ -232,45 +232,45 @@ func (d *verdict) decided() bool {
 
 // merge makes one sighting of the words of all nodes that have a vote: agreed only if
 // all say the same, and as deep as the least of them has it.
-func merge(words []verdict, quorum bool) lifecycle.Sighting {
+func merge(words []verdict, quorum bool) tx.Sighting {
 	if len(words) == 0 {
-		return lifecycle.Sighting{Fate: lifecycle.FateUnknown}
+		return tx.Sighting{Fate: tx.FateUnknown}
 	}
 	lead, same := words[0], true
 	for _, d := range words[1:] {
 		switch {
-		case d.fate == lead.fate && (!d.decided() || d.fate == lifecycle.FateExpired):
+		case d.fate == lead.fate && (!d.decided() || d.fate == tx.FateExpired):
 		case d.fate == lead.fate && d.in == lead.in && d.cmd == lead.cmd:
-		case d.fate == lifecycle.FateAbsent && lead.fate == lifecycle.FateExpired,
-			d.fate == lifecycle.FateExpired && lead.fate == lifecycle.FateAbsent:
-			lead.fate = lifecycle.FateAbsent
+		case d.fate == tx.FateAbsent && lead.fate == tx.FateExpired,
+			d.fate == tx.FateExpired && lead.fate == tx.FateAbsent:
+			lead.fate = tx.FateAbsent
 		default:
 			same = false
 		}
 	}
-	g := lifecycle.Sighting{}
+	g := tx.Sighting{}
 	if same && quorum {
 		g.Agreed = true
 		if lead.decided() {
 			least := slices.MinFunc(words, func(a, b verdict) int { return a.depth() - b.depth() })
 			g.Depth, lead.in, lead.height = least.depth(), least.in, least.height
 		}
-	} else if lead = loudest(words); lead.fate == lifecycle.FateUnknown {
-		return lifecycle.Sighting{Fate: lifecycle.FateUnknown}
+	} else if lead = loudest(words); lead.fate == tx.FateUnknown {
+		return tx.Sighting{Fate: tx.FateUnknown}
 	}
 	g.Fate, g.Height, g.StateHash, g.TipSlot = lead.fate, uint32(lead.height), lead.in, uint32(lead.tip)
 	if lead.full {
 		g.Hash, g.Nonce = lead.cmd.hash(), uint32(lead.cmd.nonce)
 	}
-	if g.Fate == lifecycle.FateFailed {
-		g.Failure = lifecycle.Failure{Code: "failed", Reasons: "as the world has it",
+	if g.Fate == tx.FateFailed {
+		g.Failure = tx.Failure{Code: "failed", Reasons: "as the world has it",
 			Permanent: lead.failed == failedForGood}
 	}
 	for _, d := range words {
 		if g.Agreed || d.fate == lead.fate {
 			g.TipSlot = min(g.TipSlot, uint32(d.tip))
 		}
-		if g.Agreed && (!lead.decided() || g.Fate == lifecycle.FateExpired) {
+		if g.Agreed && (!lead.decided() || g.Fate == tx.FateExpired) {
 			g.AccountNext = max(g.AccountNext, uint32(d.next))
 		}
 	}
@@ -279,10 +279,10 @@ func merge(words []verdict, quorum bool) lifecycle.Sighting {
 
 // loudest is the word that is enough to wait by.
 func loudest(words []verdict) verdict {
-	for _, fate := range []lifecycle.Fate{lifecycle.FateIncluded, lifecycle.FateFailed, lifecycle.FatePooled} {
+	for _, fate := range []tx.Fate{tx.FateIncluded, tx.FateFailed, tx.FatePooled} {
 		if i := slices.IndexFunc(words, func(d verdict) bool { return d.fate == fate }); i >= 0 {
 			return words[i]
 		}
 	}
-	return verdict{fate: lifecycle.FateUnknown}
+	return verdict{fate: tx.FateUnknown}
 }

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Change is what replaces a record, with all that moves with it.
 type Change struct {
-	Before, After *lifecycle.Transaction
+	Before, After *tx.Transaction
 	Aside         lifecycle.Aside
 	Moves         lifecycle.Moves
 	Op            string // the same one again gets the first answer
@@ -31,7 +32,7 @@ const day = 24 * time.Hour
 // Advance applies a change, if the claim and the revision are still those that it was
 // decided on. It returns the record as stored. Errors: ErrGone, ErrFenced, ErrStale,
 // ErrUnsettled, and a lifecycle.Denied beside a nil error where a rule forbids it.
-func (s *Store) Advance(c *Change) (*lifecycle.Transaction, *lifecycle.Denied, error) {
+func (s *Store) Advance(c *Change) (*tx.Transaction, *lifecycle.Denied, error) {
 	r := s.Record(c.Before.UID)
 	if r == nil {
 		return nil, nil, ErrGone
@@ -110,7 +111,7 @@ func (s *Store) bytes(r *Record, a *lifecycle.Aside) {
 
 // sender moves nonces and gives reasons: rested first, so that a release does not offer
 // it.
-func (s *Store) sender(was, t *lifecycle.Transaction, a *lifecycle.Aside) {
+func (s *Store) sender(was, t *tx.Transaction, a *lifecycle.Aside) {
 	ours := a.Rest != nil && a.Rest.Above != nil && s.above(t.Sender, *a.Rest.Above)
 	if own := s.Sender(t.Sender); own != nil {
 		switch {
@@ -123,7 +124,7 @@ func (s *Store) sender(was, t *lifecycle.Transaction, a *lifecycle.Aside) {
 	s.raise(a.Least)
 	if a.Rest != nil && !ours {
 		rest := *a.Rest
-		if rest.Why == lifecycle.OutcomeUnknown {
+		if rest.Why == tx.OutcomeUnknown {
 			rest.By = t.UID
 		}
 		s.Rest(t.Sender, rest)
@@ -131,9 +132,9 @@ func (s *Store) sender(was, t *lifecycle.Transaction, a *lifecycle.Aside) {
 			own.Streak++
 		}
 	}
-	if own := s.Sender(t.Sender); own != nil && was.Phase == lifecycle.PhaseUnresolved &&
+	if own := s.Sender(t.Sender); own != nil && was.Phase == tx.PhaseUnresolved &&
 		(t.Phase != was.Phase || !t.Open()) {
-		s.lift(own, "RESUMED", func(r Reason) bool { return r.Why == lifecycle.OutcomeUnknown && r.By == t.UID })
+		s.lift(own, "RESUMED", func(r Reason) bool { return r.Why == tx.OutcomeUnknown && r.By == t.UID })
 	}
 }
 
@@ -145,12 +146,12 @@ func (s *Store) absolve(own, other *Sender) {
 		}
 	}
 	if other != nil {
-		s.lift(other, "RESUMED", func(r Reason) bool { return r.Why == lifecycle.Rested && r.By == lifecycle.ByDoubt })
+		s.lift(other, "RESUMED", func(r Reason) bool { return r.Why == tx.Rested && r.By == lifecycle.ByDoubt })
 	}
 }
 
 // stands keeps the index of what is DONE and may be orphaned.
-func (s *Store) stands(was *lifecycle.Transaction, m *lifecycle.Moves) {
+func (s *Store) stands(was *tx.Transaction, m *lifecycle.Moves) {
 	if m.Falls == "" && m.Stands == "" {
 		return
 	}
@@ -163,24 +164,24 @@ func (s *Store) stands(was *lifecycle.Transaction, m *lifecycle.Moves) {
 }
 
 // move takes a transaction out of one place and puts it into another.
-func (s *Store) move(r *Record, was, t *lifecycle.Transaction) {
+func (s *Store) move(r *Record, was, t *tx.Transaction) {
 	if was.Phase == t.Phase {
 		return
 	}
 	q := s.queue(t.Queue)
-	if t.Phase == lifecycle.PhaseWaiting {
+	if t.Phase == tx.PhaseWaiting {
 		r.Overtaken = false
 	}
-	if was.Phase == lifecycle.PhaseWaiting {
+	if was.Phase == tx.PhaseWaiting {
 		q.atOnce()
 	}
-	if was.Phase == lifecycle.PhaseDone {
+	if was.Phase == tx.PhaseDone {
 		t.Callback, t.CallbackTries = "", 0
 		if s.Awaits(q, t.UID) {
 			s.answered(q, t.UID)
 		}
 		for _, uid := range q.Run {
-			if run := s.Record(uid); t.Phase == lifecycle.PhaseWaiting && run.Txn.Sequence > t.Sequence {
+			if run := s.Record(uid); t.Phase == tx.PhaseWaiting && run.Txn.Sequence > t.Sequence {
 				run.Overtaken = true
 			}
 		}
@@ -191,15 +192,15 @@ func (s *Store) move(r *Record, was, t *lifecycle.Transaction) {
 }
 
 // release ends the bond of queue and sender.
-func (s *Store) release(q *Queue, t *lifecycle.Transaction) {
+func (s *Store) release(q *Queue, t *tx.Transaction) {
 	q.Run = without(q.Run, t.UID)
 	own := s.Sender(t.Sender)
 	switch t.Phase {
-	case lifecycle.PhaseUnresolved:
+	case tx.PhaseUnresolved:
 		if s.UnresolvedLimit > 0 {
 			s.streak(q, own)
 		}
-	case lifecycle.PhaseDone:
+	case tx.PhaseDone:
 		q.Streak = 0
 		if own != nil {
 			own.Streak = 0
@@ -214,7 +215,7 @@ func (s *Store) release(q *Queue, t *lifecycle.Transaction) {
 }
 
 // followed reports whether others of its queue are bound behind a transaction.
-func (s *Store) followed(t *lifecycle.Transaction) bool {
+func (s *Store) followed(t *tx.Transaction) bool {
 	run := s.queue(t.Queue).Run
 	return slices.Contains(run, t.UID) && run[len(run)-1] != t.UID
 }
@@ -234,7 +235,7 @@ func (s *Store) streak(q *Queue, own *Sender) {
 }
 
 // hold keeps the queue for a callback, or for a while.
-func (s *Store) hold(was, t *lifecycle.Transaction, c *Change) {
+func (s *Store) hold(was, t *tx.Transaction, c *Change) {
 	q := s.queue(t.Queue)
 	switch {
 	case c.Moves.Tell != "":
@@ -255,7 +256,7 @@ func (s *Store) hold(was, t *lifecycle.Transaction, c *Change) {
 
 // carry gives a record, which is t now, to a sender. What was counted with that of before
 // stays with it: the fees of no sender fall below nothing.
-func (r *Record) carry(t *lifecycle.Transaction, sender string) {
+func (r *Record) carry(t *tx.Transaction, sender string) {
 	if t.Sender != sender {
 		r.Counted = Spent{}
 	}
@@ -265,7 +266,7 @@ func (r *Record) carry(t *lifecycle.Transaction, sender string) {
 // charge counts what the attempts of a record cost with the fees of the day; what was
 // counted today with its sender and is not spent after all is taken back. Where a limit would be passed
 // nothing is counted.
-func (s *Store) charge(r *Record, t *lifecycle.Transaction, cost, limitSender, limit uint64,
+func (s *Store) charge(r *Record, t *tx.Transaction, cost, limitSender, limit uint64,
 	budgets []Allowance) *lifecycle.Denied {
 	today := s.Now.Unix() / int64(day/time.Second)
 	counted := int64(0)
@@ -315,7 +316,7 @@ func (s *Store) charge(r *Record, t *lifecycle.Transaction, cost, limitSender, l
 }
 
 // Read is a record as it is stored now, its facts merged; nil if there is none.
-func (s *Store) Read(uid string) *lifecycle.Transaction {
+func (s *Store) Read(uid string) *tx.Transaction {
 	r := s.Record(uid)
 	if r == nil {
 		return nil
@@ -323,7 +324,7 @@ func (s *Store) Read(uid string) *lifecycle.Transaction {
 	return merged(r)
 }
 
-func merged(r *Record) *lifecycle.Transaction {
+func merged(r *Record) *tx.Transaction {
 	t := r.Txn
 	for _, f := range r.Facts {
 		a := t.Attempt(f.Number)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Plan is the first attempt of what was never changed, planned as it is bound if the
@@ -33,7 +33,7 @@ func Seat(by string) int64 {
 // Bind gives the free sender that was used least recently, of some groups, to a queue whose
 // next is of some types; nil takes any. The turn goes round those who posted these, and of the
 // queues of one it is that of the one that has waited longest. It returns nil if there is no pair.
-func (s *Store) Bind(process string, types, groups []string, plans []Plan) *lifecycle.Transaction {
+func (s *Store) Bind(process string, types, groups []string, plans []Plan) *tx.Transaction {
 	if s.Unsettled || s.lapsed(process) {
 		return nil
 	}
@@ -67,12 +67,12 @@ func (s *Store) Bind(process string, types, groups []string, plans []Plan) *life
 	t := r.Txn.Clone()
 	t.Revision++
 	r.carry(t, sender.Account)
-	t.Phase, t.Claim, t.ChangedAt, t.DueAt = lifecycle.PhaseDispatching, s.token(process), s.Now, time.Time{}
+	t.Phase, t.Claim, t.ChangedAt, t.DueAt = tx.PhaseDispatching, s.token(process), s.Now, time.Time{}
 	for _, p := range plans {
 		if p.Sender == sender.Account && sender.Known && sender.Next == p.Nonce && r.Txn.Revision == 0 &&
-			t.Terms == (lifecycle.Terms{}) {
-			t.Attempts = append(t.Attempts, lifecycle.Attempt{Number: 1, Sender: p.Sender, Nonce: p.Nonce, Fee: p.Fee,
-				ValidUntil: p.ValidUntil, Slot: p.Slot, State: lifecycle.Planned, StartedAt: s.Now})
+			t.Terms == (tx.Terms{}) {
+			t.Attempts = append(t.Attempts, tx.Attempt{Number: 1, Sender: p.Sender, Nonce: p.Nonce, Fee: p.Fee,
+				ValidUntil: p.ValidUntil, Slot: p.Slot, State: tx.Planned, StartedAt: s.Now})
 			s.charge(r, t, t.Cost(), 0, 0, nil)
 		}
 	}
@@ -85,7 +85,7 @@ func (s *Store) Bind(process string, types, groups []string, plans []Plan) *life
 	s.writes++
 	q.Run, q.Hold, q.Alone, q.Holder, q.turn = []string{t.UID}, time.Time{}, time.Time{}, nil, 0
 	sender.Queue = q.Name
-	s.log(Event{Kind: "t", ID: t.UID, Sender: t.Sender, From: string(lifecycle.PhaseWaiting), To: string(t.Phase)})
+	s.log(Event{Kind: "t", ID: t.UID, Sender: t.Sender, From: string(tx.PhaseWaiting), To: string(t.Phase)})
 	return t
 }
 
@@ -93,14 +93,14 @@ func (s *Store) Bind(process string, types, groups []string, plans []Plan) *life
 // them has something out, or may be with its worker as of atOnce, and is the process's, and
 // types names the next one's; nil takes any. While another queue waits for a sender nothing
 // joins. It returns nil if nothing can.
-func (s *Store) Join(process, queue string, atOnce bool, types, groups []string) *lifecycle.Transaction {
+func (s *Store) Join(process, queue string, atOnce bool, types, groups []string) *tx.Transaction {
 	q, head := s.queue(queue), s.Head(queue)
 	if s.Unsettled || s.lapsed(process) || len(q.Run) == 0 || head == nil || q.Paused != "" {
 		return nil
 	}
 	last := s.Record(q.Run[len(q.Run)-1]).Txn
-	out := last.Open() && (last.Phase == lifecycle.PhaseSent || last.Phase == lifecycle.PhaseWatching)
-	made := atOnce && last.Phase == lifecycle.PhaseDispatching
+	out := last.Open() && (last.Phase == tx.PhaseSent || last.Phase == tx.PhaseWatching)
+	made := atOnce && last.Phase == tx.PhaseDispatching
 	left := q.Alone.After(s.Now)
 	if !out && !made || Owner(last.Claim) != process || head.Sequence < last.Sequence || left ||
 		head.NotBefore.After(s.Now) || types != nil && !slices.Contains(types, head.Type) {
@@ -120,16 +120,16 @@ func (s *Store) Join(process, queue string, atOnce bool, types, groups []string)
 	t := head.Clone()
 	t.Revision++
 	r.carry(t, last.Sender)
-	t.Phase, t.Claim, t.ChangedAt, t.DueAt = lifecycle.PhaseDispatching, s.token(process), s.Now, time.Time{}
+	t.Phase, t.Claim, t.ChangedAt, t.DueAt = tx.PhaseDispatching, s.token(process), s.Now, time.Time{}
 	r.Txn = t
 	s.writes++
 	q.Run = slices.Concat(q.Run, []string{t.UID})
-	s.log(Event{Kind: "t", ID: t.UID, Sender: t.Sender, From: string(lifecycle.PhaseWaiting), To: string(t.Phase)})
+	s.log(Event{Kind: "t", ID: t.UID, Sender: t.Sender, From: string(tx.PhaseWaiting), To: string(t.Phase)})
 	return t
 }
 
 // held reports whether nothing may join what runs along with t.
-func (s *Store) held(t *lifecycle.Transaction) bool {
+func (s *Store) held(t *tx.Transaction) bool {
 	sender := s.Sender(t.Sender)
 	return s.queue(t.Queue).Paused != "" || sender != nil && sender.kept()
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Coverage counts what was met.
@@ -15,8 +16,8 @@ type Coverage struct {
 	Kinds   map[lifecycle.Kind]int
 	Answers map[lifecycle.Fault]int
 	Denials map[lifecycle.Denial]int
-	Orders  map[lifecycle.OrderKind]int
-	Fates   map[lifecycle.Fate]int
+	Orders  map[tx.OrderKind]int
+	Fates   map[tx.Fate]int
 	// Of ledgers: what they say of batches, and answer to posts.
 	Standings map[lifecycle.BatchState]int
 	Submits   map[lifecycle.SubmitOutcome]int
@@ -28,8 +29,8 @@ type Coverage struct {
 // NewCoverage has met nothing yet.
 func NewCoverage() *Coverage {
 	return &Coverage{Rows: map[string]int{}, Reasons: map[lifecycle.Reason]int{}, Kinds: map[lifecycle.Kind]int{},
-		Answers: map[lifecycle.Fault]int{}, Denials: map[lifecycle.Denial]int{}, Orders: map[lifecycle.OrderKind]int{},
-		Fates: map[lifecycle.Fate]int{}, Restores: map[string]int{},
+		Answers: map[lifecycle.Fault]int{}, Denials: map[lifecycle.Denial]int{}, Orders: map[tx.OrderKind]int{},
+		Fates: map[tx.Fate]int{}, Restores: map[string]int{},
 		Standings: map[lifecycle.BatchState]int{}, Submits: map[lifecycle.SubmitOutcome]int{}}
 }
 
@@ -79,12 +80,12 @@ func (c *Coverage) answersOf(f string) int { return c.Answers[lifecycle.Fault(f)
 
 // A change is a change of a record, as rows of the contract tell it.
 type change struct {
-	before, after *lifecycle.Transaction
+	before, after *tx.Transaction
 	step          *lifecycle.Step
 }
 
-func (c *change) from(phases ...lifecycle.Phase) bool { return slices.Contains(phases, c.before.Phase) }
-func (c *change) to(p lifecycle.Phase) bool           { return c.after.Phase == p }
+func (c *change) from(phases ...tx.Phase) bool { return slices.Contains(phases, c.before.Phase) }
+func (c *change) to(p tx.Phase) bool           { return c.after.Phase == p }
 func (c *change) why(reasons ...lifecycle.Reason) bool {
 	return slices.Contains(reasons, c.step.Reason)
 }
@@ -98,110 +99,110 @@ type row struct {
 
 var rows = []row{
 	{"an attempt succeeded in a block CONFIRMATIONS deep",
-		func(c *change) bool { return c.to(lifecycle.PhaseDone) && c.why(lifecycle.ReasonLanded) }},
+		func(c *change) bool { return c.to(tx.PhaseDone) && c.why(lifecycle.ReasonLanded) }},
 	{"two-phase: the signed command is stored", func(c *change) bool {
-		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseSent) && !c.legacy()
+		return c.from(tx.PhaseDispatching) && c.to(tx.PhaseSent) && !c.legacy()
 	}},
 	{"legacy: it was sent", func(c *change) bool {
-		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseSent) && c.legacy() &&
+		return c.from(tx.PhaseDispatching) && c.to(tx.PhaseSent) && c.legacy() &&
 			c.why(lifecycle.ReasonAnswered)
 	}},
 	{"refused by every node at its first sending, mendable", func(c *change) bool {
-		return c.from(lifecycle.PhaseSent) && c.to(lifecycle.PhaseFailing)
+		return c.from(tx.PhaseSent) && c.to(tx.PhaseFailing)
 	}},
 	{"refused by every node at its first sending, permanent", func(c *change) bool {
-		return c.from(lifecycle.PhaseSent) && c.to(lifecycle.PhaseUnresolved)
+		return c.from(tx.PhaseSent) && c.to(tx.PhaseUnresolved)
 	}},
 	{"the worker finished it without a block", func(c *change) bool {
-		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseDone) && c.after.Landed == 0
+		return c.from(tx.PhaseDispatching) && c.to(tx.PhaseDone) && c.after.Landed == 0
 	}},
 	{"error that a retry may mend", func(c *change) bool {
-		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseFailing) && c.why(lifecycle.ReasonAnswered)
+		return c.from(tx.PhaseDispatching) && c.to(tx.PhaseFailing) && c.why(lifecycle.ReasonAnswered)
 	}},
 	{"deferred: nothing open", func(c *change) bool {
-		return c.to(lifecycle.PhaseWaiting) &&
+		return c.to(tx.PhaseWaiting) &&
 			c.why(lifecycle.ReasonDeferred)
 	}},
 	{"deferred: something open", func(c *change) bool {
-		return c.to(lifecycle.PhaseDelayed) &&
+		return c.to(tx.PhaseDelayed) &&
 			c.why(lifecycle.ReasonDeferred)
 	}},
 	{"cancelled while dispatching, nothing open", func(c *change) bool {
-		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseFailed) && c.why(lifecycle.ReasonCancelled)
+		return c.from(tx.PhaseDispatching) && c.to(tx.PhaseFailed) && c.why(lifecycle.ReasonCancelled)
 	}},
 	{"lost, two-phase: the same attempt is asked for again", func(c *change) bool {
-		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseDispatching) && c.why(lifecycle.ReasonLost)
+		return c.from(tx.PhaseDispatching) && c.to(tx.PhaseDispatching) && c.why(lifecycle.ReasonLost)
 	}},
 	{"lost, two-phase: from the third loss an error", func(c *change) bool {
-		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseFailing) && c.why(lifecycle.ReasonLost)
+		return c.from(tx.PhaseDispatching) && c.to(tx.PhaseFailing) && c.why(lifecycle.ReasonLost)
 	}},
 	{"lost, legacy: outcome unknown", func(c *change) bool {
-		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseSent) && c.why(lifecycle.ReasonLost)
+		return c.from(tx.PhaseDispatching) && c.to(tx.PhaseSent) && c.why(lifecycle.ReasonLost)
 	}},
 	{"unresolvable: nothing open", func(c *change) bool {
-		return c.from(lifecycle.PhaseDispatching) && c.to(lifecycle.PhaseUnresolved)
+		return c.from(tx.PhaseDispatching) && c.to(tx.PhaseUnresolved)
 	}},
 	{"unresolvable: something open", func(c *change) bool {
-		return c.to(lifecycle.PhaseWatching) && c.after.Ending == lifecycle.PhaseUnresolved
+		return c.to(tx.PhaseWatching) && c.after.Ending == tx.PhaseUnresolved
 	}},
 	{"the first look at the chain finds it waiting", func(c *change) bool {
-		return c.from(lifecycle.PhaseSent) && c.to(lifecycle.PhaseWatching)
+		return c.from(tx.PhaseSent) && c.to(tx.PhaseWatching)
 	}},
 	{"raised: a new attempt, same nonce, higher fee", func(c *change) bool {
-		return c.from(lifecycle.PhaseWatching) && c.to(lifecycle.PhaseWatching) &&
+		return c.from(tx.PhaseWatching) && c.to(tx.PhaseWatching) &&
 			len(c.after.Attempts) > len(c.before.Attempts)
 	}},
 	{"failed in a block: mendable", func(c *change) bool {
-		return c.to(lifecycle.PhaseFailing) &&
-			c.ends(lifecycle.FailedIn)
+		return c.to(tx.PhaseFailing) &&
+			c.ends(tx.FailedIn)
 	}},
 	{"failed in a block: permanent", func(c *change) bool {
-		return c.to(lifecycle.PhaseUnresolved) &&
-			c.ends(lifecycle.FailedIn)
+		return c.to(tx.PhaseUnresolved) &&
+			c.ends(tx.FailedIn)
 	}},
-	{"expired", func(c *change) bool { return c.to(lifecycle.PhaseFailing) && c.ends(lifecycle.Expired) }},
+	{"expired", func(c *change) bool { return c.to(tx.PhaseFailing) && c.ends(tx.Expired) }},
 	{"its nonce spent by a command not ours", func(c *change) bool {
-		return c.to(lifecycle.PhaseFailing) &&
-			c.ends(lifecycle.Replaced)
+		return c.to(tx.PhaseFailing) &&
+			c.ends(tx.Replaced)
 	}},
 	{"retries used up: nothing open", func(c *change) bool {
-		return c.from(lifecycle.PhaseFailing) &&
-			c.to(lifecycle.PhaseFailed)
+		return c.from(tx.PhaseFailing) &&
+			c.to(tx.PhaseFailed)
 	}},
 	{"retries used up: something open", func(c *change) bool {
-		return c.from(lifecycle.PhaseFailing) && c.to(lifecycle.PhaseWatching)
+		return c.from(tx.PhaseFailing) && c.to(tx.PhaseWatching)
 	}},
-	{"retries left", func(c *change) bool { return c.from(lifecycle.PhaseFailing) && c.to(lifecycle.PhaseDelayed) }},
+	{"retries left", func(c *change) bool { return c.from(tx.PhaseFailing) && c.to(tx.PhaseDelayed) }},
 	{"the sender is out of use, nothing open", func(c *change) bool {
-		return c.from(lifecycle.PhaseFailing, lifecycle.PhaseDelayed) && c.to(lifecycle.PhaseWaiting)
+		return c.from(tx.PhaseFailing, tx.PhaseDelayed) && c.to(tx.PhaseWaiting)
 	}},
 	{"the delay is over", func(c *change) bool {
-		return c.from(lifecycle.PhaseDelayed) &&
-			c.to(lifecycle.PhaseDispatching)
+		return c.from(tx.PhaseDelayed) &&
+			c.to(tx.PhaseDispatching)
 	}},
 	{"legacy, nowhere for long: outcome unknown", func(c *change) bool {
-		return c.to(lifecycle.PhaseUnresolved) && c.why(lifecycle.ReasonAmbiguous)
+		return c.to(tx.PhaseUnresolved) && c.why(lifecycle.ReasonAmbiguous)
 	}},
 	{"the last open attempt is dead, and it ends", func(c *change) bool {
-		return c.from(lifecycle.PhaseWatching) && c.to(lifecycle.PhaseFailed)
+		return c.from(tx.PhaseWatching) && c.to(tx.PhaseFailed)
 	}},
-	{"landed after FAILED or UNRESOLVED", func(c *change) bool { return c.step.Aside.Code == lifecycle.CodeLate }},
-	{"DONE, and its block is gone", func(c *change) bool { return c.step.Aside.Code == lifecycle.CodeOrphaned }},
-	{"DONE, and landed again", func(c *change) bool { return c.step.Aside.Code == lifecycle.CodeRelanded }},
-	{"reopened: back to its place", func(c *change) bool { return c.step.Aside.Code == lifecycle.CodeReopened }},
-	{"watched until FINALITY", func(c *change) bool { return c.step.Aside.Code == lifecycle.CodeFinal }},
+	{"landed after FAILED or UNRESOLVED", func(c *change) bool { return c.step.Aside.Code == tx.CodeLate }},
+	{"DONE, and its block is gone", func(c *change) bool { return c.step.Aside.Code == tx.CodeOrphaned }},
+	{"DONE, and landed again", func(c *change) bool { return c.step.Aside.Code == tx.CodeRelanded }},
+	{"reopened: back to its place", func(c *change) bool { return c.step.Aside.Code == tx.CodeReopened }},
+	{"watched until FINALITY", func(c *change) bool { return c.step.Aside.Code == tx.CodeFinal }},
 	{"cancelled while it waits, or between tries", func(c *change) bool {
-		return c.from(lifecycle.PhaseWaiting, lifecycle.PhaseFailing, lifecycle.PhaseDelayed) &&
-			c.to(lifecycle.PhaseFailed) &&
+		return c.from(tx.PhaseWaiting, tx.PhaseFailing, tx.PhaseDelayed) &&
+			c.to(tx.PhaseFailed) &&
 			c.why(lifecycle.ReasonCancelled)
 	}},
 	{"tried again by a person", func(c *change) bool {
-		return c.from(lifecycle.PhaseFailed, lifecycle.PhaseUnresolved) && c.to(lifecycle.PhaseWaiting)
+		return c.from(tx.PhaseFailed, tx.PhaseUnresolved) && c.to(tx.PhaseWaiting)
 	}},
 }
 
 // ends reports whether the change ended an attempt so.
-func (c *change) ends(as lifecycle.AttemptState) bool {
+func (c *change) ends(as tx.AttemptState) bool {
 	for i := range c.before.Attempts {
 		if a := c.after.Attempt(i + 1); c.before.Attempts[i].Open() && a != nil && a.Over() && a.Outcome() == as.Outcome() {
 			return true
@@ -210,7 +211,7 @@ func (c *change) ends(as lifecycle.AttemptState) bool {
 	return false
 }
 
-func (c *Coverage) change(_ *State, before, after *lifecycle.Transaction, step *lifecycle.Step) {
+func (c *Coverage) change(_ *State, before, after *tx.Transaction, step *lifecycle.Step) {
 	x := change{before, after, step}
 	c.Reasons[step.Reason]++
 	for i := range rows {

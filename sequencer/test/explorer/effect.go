@@ -3,6 +3,7 @@ package explorer
 import (
 	"errors"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 	"slices"
 )
 
@@ -89,7 +90,7 @@ func (s *State) senderAsKnown(p int, name string) lifecycle.Sender {
 	}
 	k := lifecycle.Sender{Account: name, Greeted: s.world.Budget[WrongKey] == 0}
 	for _, r := range a.Reasons {
-		k.Unusable = k.Unusable || r.Why != lifecycle.Rested
+		k.Unusable = k.Unusable || r.Why != tx.Rested
 	}
 	if a.Known {
 		k.Next = new(a.Next)
@@ -232,7 +233,7 @@ func (s *State) endOf(p, t int, h *held, w way) lifecycle.Result {
 	switch h.call.Kind {
 	case lifecycle.AskHealth:
 		if w == wrongKey {
-			return lifecycle.HealthTold{Why: lifecycle.WrongAccount, Detail: "another key"}
+			return lifecycle.HealthTold{Why: tx.WrongAccount, Detail: "another key"}
 		}
 		return lifecycle.HealthTold{}
 	case lifecycle.Send:
@@ -261,7 +262,7 @@ func (s *State) endOf(p, t int, h *held, w way) lifecycle.Result {
 		a.Proves = true
 	case saysNothing:
 	default:
-		a.Error = &lifecycle.Error{Code: "W", Message: "a worker's error"}
+		a.Error = &tx.Error{Code: "W", Message: "a worker's error"}
 	}
 	return a
 }
@@ -328,7 +329,7 @@ func (s *State) endOfDispatch(t int, h *held, w way) lifecycle.Result {
 		a.Done = []byte(`{"by":"worker"}`)
 		return a
 	}
-	a.Error = &lifecycle.Error{Code: "W", Message: "a worker's error"}
+	a.Error = &tx.Error{Code: "W", Message: "a worker's error"}
 	return a
 }
 
@@ -343,18 +344,18 @@ func (s *State) endOfSend(h *held, w way) lifecycle.Result {
 	case answered:
 		switch {
 		case spent:
-			r.Refusal = &lifecycle.Refusal{Error: lifecycle.Error{Code: "Invalid_nonce"}, Seen: true}
+			r.Refusal = &lifecycle.Refusal{Error: tx.Error{Code: "Invalid_nonce"}, Seen: true}
 		case late:
-			r.Refusal = &lifecycle.Refusal{Error: lifecycle.Error{Code: "Expired"}}
+			r.Refusal = &lifecycle.Refusal{Error: tx.Error{Code: "Expired"}}
 		case s.world.Width > 1 && !s.reaches(0, c):
-			r.Refusal = &lifecycle.Refusal{Error: lifecycle.Error{Code: "Invalid_nonce"}, Seen: true}
+			r.Refusal = &lifecycle.Refusal{Error: tx.Error{Code: "Invalid_nonce"}, Seen: true}
 		default:
 			s.onWire(c, true)
 			r.Accepted, r.Hash = true, c.hash()
 		}
 	case lostOnTheWay:
 		s.onWire(c, false)
-		r.Lost, r.Error = true, &lifecycle.Error{Code: lifecycle.CodeNoAnswer, Message: "no node answered"}
+		r.Lost, r.Error = true, &tx.Error{Code: tx.CodeNoAnswer, Message: "no node answered"}
 	case lostBehind, half:
 		if spent {
 			s.refuse = "cannot be"
@@ -362,7 +363,7 @@ func (s *State) endOfSend(h *held, w way) lifecycle.Result {
 		}
 		s.onWire(c, true)
 		r.Lost = w == lostBehind
-		r.Error = &lifecycle.Error{Code: lifecycle.CodeNoAnswer, Message: "one node did not answer"}
+		r.Error = &tx.Error{Code: tx.CodeNoAnswer, Message: "one node did not answer"}
 	default:
 		if w == refusedAndTaken {
 			if spent || late {
@@ -371,7 +372,7 @@ func (s *State) endOfSend(h *held, w way) lifecycle.Result {
 			}
 			s.onWire(c, true)
 		}
-		r.Refusal = &lifecycle.Refusal{Error: lifecycle.Error{Code: "R", Message: "refused"},
+		r.Refusal = &lifecycle.Refusal{Error: tx.Error{Code: "R", Message: "refused"},
 			Permanent: w == refusedForGood,
 			Cheap:     w == refusedCheap, Payers: w == refusedBroke, Broke: w == refusedBroke}
 	}

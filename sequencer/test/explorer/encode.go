@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Key tells states apart: 128 bits of what can still matter of a state.
@@ -153,26 +154,26 @@ func (e *encoder) record(r *Record) {
 	}
 }
 
-func (e *encoder) transaction(t *lifecycle.Transaction) {
-	e.int(slices.Index(lifecycle.Phases, t.Phase))
-	e.int(slices.Index(lifecycle.Phases, t.Ending))
+func (e *encoder) transaction(t *tx.Transaction) {
+	e.int(slices.Index(tx.Phases, t.Phase))
+	e.int(slices.Index(tx.Phases, t.Ending))
 	e.int(senderOf(t.Sender))
 	e.int(t.Retries)
 	e.int(t.Losses)
 	e.int(senderOf(t.Doubted))
 	e.int(t.Landed)
 	e.bits(t.Deferred > 0, t.CancelRequested, t.Reopened, t.Callback != "", t.DueAt.After(e.s.now), t.FinalAt.IsZero(),
-		t.Error != nil && t.Error.Code == lifecycle.CodeOutcomeUnknown)
+		t.Error != nil && t.Error.Code == tx.CodeOutcomeUnknown)
 	e.int(len(t.Attempts))
 	for i := range t.Attempts {
 		e.attempt(t, &t.Attempts[i])
 	}
 }
 
-func (e *encoder) attempt(t *lifecycle.Transaction, a *lifecycle.Attempt) {
-	e.int(slices.Index(lifecycle.AttemptStates, a.State))
-	if a.State != lifecycle.Dropped || e.s.world.trains() || e.s.world.Market { // else nobody asks why
-		e.int(slices.Index(lifecycle.Causes, a.Cause))
+func (e *encoder) attempt(t *tx.Transaction, a *tx.Attempt) {
+	e.int(slices.Index(tx.AttemptStates, a.State))
+	if a.State != tx.Dropped || e.s.world.trains() || e.s.world.Market { // else nobody asks why
+		e.int(slices.Index(tx.Causes, a.Cause))
 	}
 	e.int(senderOf(a.Sender))
 	e.int(int(a.Nonce))

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 func (e *encoder) process(p int) {
@@ -137,7 +138,7 @@ func (e *encoder) local(l *lifecycle.Local) {
 	e.age(l.LostAt)
 	if l.Said != (lifecycle.Said{}) {
 		e.int(l.Said.Number)
-		e.int(slices.Index(lifecycle.AttemptStates, l.Said.State))
+		e.int(slices.Index(tx.AttemptStates, l.Said.State))
 		e.hash(l.Said.NodeHash)
 		e.slot(l.Said.Slot)
 	}

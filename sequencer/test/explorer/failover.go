@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A recovery is how far a process is with the store that it talks to.
@@ -15,7 +16,7 @@ type recovery struct {
 	back   bool // what it knows is written back to this store
 	joined bool // that was before the store was settled: whoever did has waited for it
 	// By transaction: the record that is remembered, and its bytes.
-	txns  []*lifecycle.Transaction
+	txns  []*tx.Transaction
 	known []lifecycle.Known
 }
 
@@ -23,7 +24,7 @@ type recovery struct {
 // the chain before it does anything.
 func (s *State) newRecovery() recovery {
 	return recovery{shut: s.world.Forgets > 0, back: true, known: make([]lifecycle.Known, len(s.past)),
-		txns: make([]*lifecycle.Transaction, len(s.past))}
+		txns: make([]*tx.Transaction, len(s.past))}
 }
 
 // sure reports whether the claims of a process are surely its own, and the store the one
@@ -31,7 +32,7 @@ func (s *State) newRecovery() recovery {
 func (p *process) sure() bool { return p.live && !p.shut }
 
 // remembers has a process remember what it has read or stored.
-func (s *State) remembers(p, t int, txn *lifecycle.Transaction, bytes *lifecycle.BytesRead) {
+func (s *State) remembers(p, t int, txn *tx.Transaction, bytes *lifecycle.BytesRead) {
 	if s.world.Forgets == 0 {
 		return
 	}
@@ -46,7 +47,7 @@ func (s *State) remembers(p, t int, txn *lifecycle.Transaction, bytes *lifecycle
 }
 
 // lacks reports whether a record lacks what a process knows to be out.
-func (s *State) lacks(p, t int, txn *lifecycle.Transaction) bool {
+func (s *State) lacks(p, t int, txn *tx.Transaction) bool {
 	return s.world.Forgets > 0 && lifecycle.Lacks(s.procs[p].id, txn, s.procs[p].txns[t])
 }
 
@@ -258,7 +259,7 @@ func (p *past) loses(c command) bool {
 
 // knows reports whether a command is one of the attempts that are stored, and of no plan.
 func (s *State) knows(c command) bool {
-	return slices.ContainsFunc(s.store.Records[c.txn].Txn.Attempts, func(a lifecycle.Attempt) bool {
+	return slices.ContainsFunc(s.store.Records[c.txn].Txn.Attempts, func(a tx.Attempt) bool {
 		return (!a.State.Unmade() || a.Legacy) && senderOf(a.Sender) == int(c.sender) &&
 			(a.Nonce == uint32(c.nonce) || a.Legacy)
 	})
@@ -290,7 +291,7 @@ func (s *State) reconcile(p int) bool {
 		nonce, _, found := lifecycle.Stranger(c.Account, c.Next, c.ledger, c.running, c.used)
 		if found && c.Known && !lifecycle.Legacy(c.running, c.Account) {
 			s.tell("  a stranger has used nonce %d of %s", nonce, c.Account)
-			s.store.Rest(c.Account, lifecycle.Rest{Why: lifecycle.StoppedNonce, By: fmt.Sprint(nonce), For: lifecycle.Never})
+			s.store.Rest(c.Account, lifecycle.Rest{Why: tx.StoppedNonce, By: fmt.Sprint(nonce), For: lifecycle.Never})
 		}
 	}
 	return len(waits) == 0
@@ -301,7 +302,7 @@ type compared struct {
 	Sender
 	used    []lifecycle.Use
 	ledger  uint32
-	running []*lifecycle.Transaction
+	running []*tx.Transaction
 }
 
 func (s *State) compared(nodes []int, name string) compared {
@@ -356,7 +357,7 @@ func (s *State) shown(nodes []int, sender uint8, from uint32) (used []lifecycle.
 // Adopt binds a transaction to the sender of its open attempt, as after has it, for a
 // process to go on with; so are those of its queue that have something out by that sender,
 // too. It returns the uid of what else has that sender or the queue, and stores nothing then.
-func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, sender string,
+func (s *Store) Adopt(process string, before, after *tx.Transaction, sender string,
 	bytes *lifecycle.BytesRead) (by string) {
 	q, own := s.queue(before.Queue), s.Sender(sender)
 	others := without(q.Run, before.UID)
@@ -373,9 +374,9 @@ func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, send
 	}
 	r := s.Record(before.UID)
 	t := after.Clone()
-	if was := r.Txn; was.Phase != lifecycle.PhaseWaiting { // that another one released it, or how it ended, is forgotten
+	if was := r.Txn; was.Phase != tx.PhaseWaiting { // that another one released it, or how it ended, is forgotten
 		overtaken := r.Overtaken && was.Phase.Bound()
-		t.Phase = lifecycle.PhaseWaiting
+		t.Phase = tx.PhaseWaiting
 		s.sender(was, t, &lifecycle.Aside{})
 		if a := was.Standing(); a != nil {
 			s.stands(was, &lifecycle.Moves{Falls: a.Sender})
@@ -383,7 +384,7 @@ func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, send
 		s.move(r, was, t)
 		r.Overtaken = overtaken
 		s.log(Event{Kind: "t", ID: t.UID, Sender: was.Sender, From: string(was.Phase), To: string(t.Phase),
-			Code: lifecycle.CodeRestored})
+			Code: tx.CodeRestored})
 	}
 	r.carry(t, sender)
 	t.Revision, t.Phase, t.Claim = before.Revision+1, lifecycle.AdoptedAs(t), s.token(process)
@@ -394,7 +395,7 @@ func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, send
 	}
 	s.raise(lifecycle.Least(before, after))
 	s.lift(own, "RESUMED", func(r Reason) bool { // the nonce is no stranger's
-		return r.Why == lifecycle.StoppedNonce && r.By == fmt.Sprint(after.FirstOpen().Nonce)
+		return r.Why == tx.StoppedNonce && r.By == fmt.Sprint(after.FirstOpen().Nonce)
 	})
 	for _, uid := range others {
 		o := s.Record(uid).Txn.Clone()
@@ -406,7 +407,7 @@ func (s *Store) Adopt(process string, before, after *lifecycle.Transaction, send
 		return cmp.Compare(s.Record(x).Txn.Sequence, s.Record(y).Txn.Sequence)
 	})
 	s.writes++
-	s.log(Event{Kind: "t", ID: t.UID, Sender: sender, From: string(lifecycle.PhaseWaiting), To: string(t.Phase),
+	s.log(Event{Kind: "t", ID: t.UID, Sender: sender, From: string(tx.PhaseWaiting), To: string(t.Phase),
 		Code: "ADOPTED"})
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 const (
@@ -91,7 +92,7 @@ func (s *State) round() bool {
 	}
 	for t := range s.past {
 		if s.world.Deadline > 0 {
-			s.try(Move{kind: mOrder, a: uint8(t), b: uint8(slices.Index(orders, lifecycle.OrderExpire))})
+			s.try(Move{kind: mOrder, a: uint8(t), b: uint8(slices.Index(orders, tx.OrderExpire))})
 		}
 	}
 	if s.refuse = cmp.Or(s.refuse, s.checkStops()); s.refuse != "" {
@@ -142,7 +143,7 @@ func (s *State) persons() {
 	for i := range s.store.Senders {
 		a := &s.store.Senders[i]
 		for _, r := range a.Reasons {
-			if r.Until.IsZero() && r.Why != lifecycle.OutcomeUnknown {
+			if r.Until.IsZero() && r.Why != tx.OutcomeUnknown {
 				s.tell("a person resumes %s", a.Account)
 				s.store.Resume(a.Account)
 				break
@@ -154,9 +155,9 @@ func (s *State) persons() {
 	}
 	for t := range s.past {
 		txn := s.store.Records[t].Txn
-		if txn.Phase == lifecycle.PhaseUnresolved && txn.Open() {
+		if txn.Phase == tx.PhaseUnresolved && txn.Open() {
 			for o, kind := range orders {
-				if kind == lifecycle.OrderLanded || kind == lifecycle.OrderDead {
+				if kind == tx.OrderLanded || kind == tx.OrderDead {
 					s.budget[Resolve] = 1
 					s.try(Move{kind: mOrder, a: uint8(t), b: uint8(o)})
 					s.budget[Resolve] = 0
@@ -181,7 +182,7 @@ func (s *State) ended() bool {
 func (s *State) checkEnd() string {
 	for i := range s.store.Records {
 		t := s.store.Records[i].Txn
-		if s.world.Ledger == noLedger && t.Phase == lifecycle.PhaseDone && t.Landed > 0 && s.effectOf(int8(i)) == nil {
+		if s.world.Ledger == noLedger && t.Phase == tx.PhaseDone && t.Landed > 0 && s.effectOf(int8(i)) == nil {
 			return t.UID + " ends DONE, and no effect"
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A ledgerKind says whether a world's transactions are batches, and for which ledger.
@@ -60,7 +61,7 @@ func (s *State) askLedger(p int) {
 		u := *h
 		u.seen = lifecycle.BatchSeen{At: s.now, Since: s.now, Asked: s.now, State: s.ledger[t].stands}
 		if u.seen.State == lifecycle.BatchInvalid {
-			u.seen.Refused = lifecycle.Error{Code: lifecycle.CodeInvalid, Message: "refused"}
+			u.seen.Refused = tx.Error{Code: tx.CodeInvalid, Message: "refused"}
 		}
 		s.put(p, t, &u)
 		if s.met != nil {
@@ -110,11 +111,11 @@ func (s *State) onItsWay(t int) {
 // endOfSubmit: the ledger takes it, or not, or nobody knows.
 func (s *State) endOfSubmit(t int, h *held, w way) lifecycle.Result {
 	r := lifecycle.SubmitTold{Call: h.call, Outcome: lifecycle.SubmitUnknown,
-		Error: lifecycle.Error{Code: "L", Message: "a ledger's error"}}
+		Error: tx.Error{Code: "L", Message: "a ledger's error"}}
 	switch w {
 	case answered:
 		s.posted(t)
-		r.Outcome, r.Error = lifecycle.SubmitAccepted, lifecycle.Error{}
+		r.Outcome, r.Error = lifecycle.SubmitAccepted, tx.Error{}
 	case lostOnTheWay:
 		s.onItsWay(t)
 	case lostBehind:
@@ -231,14 +232,14 @@ func (s *State) mayPost(proc *process, t int, h *held) {
 }
 
 // saysOf reports whether what a person says of a batch is true.
-func (s *State) saysOf(t int, kind lifecycle.OrderKind) bool {
+func (s *State) saysOf(t int, kind tx.OrderKind) bool {
 	e := &s.ledger[t]
 	switch kind {
-	case lifecycle.OrderLanded:
+	case tx.OrderLanded:
 		return e.times > 0
-	case lifecycle.OrderRetry: // which is refused where a ledger would take it for another one
+	case tx.OrderRetry: // which is refused where a ledger would take it for another one
 		return s.world.Ledger == sawtooth || e.times == 0 && e.late == 0 && e.stands != lifecycle.BatchPending && !s.posts(t)
-	case lifecycle.OrderDead:
+	case tx.OrderDead:
 		return e.times == 0 && e.late == 0 && e.stands != lifecycle.BatchPending && !s.posts(t)
 	}
 	return true
@@ -260,9 +261,9 @@ func (s *State) checkBatches() string {
 		case s.past[i].unknown:
 		case e.times > 1:
 			return t.UID + " has taken effect twice"
-		case t.Phase == lifecycle.PhaseDone && e.times == 0:
+		case t.Phase == tx.PhaseDone && e.times == 0:
 			return t.UID + " is DONE, and no effect"
-		case t.Phase.Final() && t.Phase != lifecycle.PhaseDone && t.Claim == "" && e.times > 0 && !s.store.Unsettled:
+		case t.Phase.Final() && t.Phase != tx.PhaseDone && t.Claim == "" && e.times > 0 && !s.store.Unsettled:
 			return t.UID + " is " + string(t.State()) + ", unwatched, and took effect"
 		}
 		for k := range i {

@@ -2,7 +2,11 @@ package explorer
 
 import "slices"
 
-const decisions = "../../lifecycle/"
+// Where mistakes are planted: what is decided, and what is decided upon.
+const (
+	decisions = "../../lifecycle/"
+	nouns     = "../../tx/"
+)
 
 // mistakes are the known ones. The first have the names that they have in the
 // simulation's list, where they are planted in the whole service.
@@ -26,20 +30,20 @@ func knownMistakes() []mistake {
 		{"absence taken for death", "sendings", decisions + "watch.go", "	return v.vanished()\n",
 			"	return v.settle()\n"},
 		{"the sender freed on FAILED while an attempt is open", "no try left", decisions + "decide.go",
-			"	if v.Txn.Open() {\n		s := v.to(PhaseWatching, ReasonUsedUp)",
-			"	if false {\n		s := v.to(PhaseWatching, ReasonUsedUp)"},
+			"	if v.Txn.Open() {\n		s := v.to(tx.PhaseWatching, ReasonUsedUp)",
+			"	if false {\n		s := v.to(tx.PhaseWatching, ReasonUsedUp)"},
 		{"the sender freed on a busy worker while an attempt is open", "busy while something is open",
 			decisions + "plan.go",
-			"	if u.Txn.Open() || u.Txn.shallow() != nil {\n		s = u.to(PhaseDelayed, ReasonDeferred)",
-			"	if false {\n		s = u.to(PhaseDelayed, ReasonDeferred)"},
+			"	if u.Txn.Open() || u.Txn.Shallow() != nil {\n		s = u.to(tx.PhaseDelayed, ReasonDeferred)",
+			"	if false {\n		s = u.to(tx.PhaseDelayed, ReasonDeferred)"},
 		{"the sender freed on UNRESOLVED while an attempt is open", "refused after a crash", decisions + "learn.go",
-			"	case v.Txn.Open():\n		s := v.to(PhaseWatching, ReasonAnswered)\n		s.Txn.Ending = PhaseUnresolved",
-			"	case false:\n		s := v.to(PhaseWatching, ReasonAnswered)\n		s.Txn.Ending = PhaseUnresolved"},
+			"	case v.Txn.Open():\n		s := v.to(tx.PhaseWatching, ReasonAnswered)\n		s.Txn.Ending = tx.PhaseUnresolved",
+			"	case false:\n		s := v.to(tx.PhaseWatching, ReasonAnswered)\n		s.Txn.Ending = tx.PhaseUnresolved"},
 		{"another sender taken while an attempt is open", "refused after a crash", decisions + "decide.go",
-			"	s := v.to(PhaseDelayed, ReasonDelay)\n", "	s := v.to(PhaseWaiting, ReasonDelay)\n"},
+			"	s := v.to(tx.PhaseDelayed, ReasonDelay)\n", "	s := v.to(tx.PhaseWaiting, ReasonDelay)\n"},
 		{"a cancelled transaction FAILED while an attempt is open", "cancel while something is open",
 			decisions + "order.go",
-			"		if !v.Txn.Open() && v.Txn.shallow() == nil && len(v.Train.Behind) == 0 && v.Txn.Ending != PhaseDone {\n" +
+			"		if !v.Txn.Open() && v.Txn.Shallow() == nil && len(v.Train.Behind) == 0 && v.Txn.Ending != tx.PhaseDone {\n" +
 				"			return v.cancelled()",
 			"		if true {\n			return v.cancelled()"},
 		{"a legacy worker asked again after a lost answer", "legacy", decisions + "legacy.go",
@@ -50,7 +54,7 @@ func knownMistakes() []mistake {
 			"	case !c.Aside.Person && was.Claim != c.Before.Claim:\n		return nil, nil, ErrFenced\n" +
 				"	case was.Revision != c.Before.Revision:\n		return nil, nil, ErrStale\n", ""},
 		{"a lost answer forgotten while its worker starts again", "it starts again", decisions + "decide.go",
-			"p != PhaseDispatching && p != PhaseWaiting && p != PhaseDelayed", "p != PhaseDispatching && p != PhaseDelayed"},
+			"p != tx.PhaseDispatching && p != tx.PhaseWaiting && p != tx.PhaseDelayed", "p != tx.PhaseDispatching && p != tx.PhaseDelayed"},
 		{"a sender rests without an end for what payloads can make", "one is doubted", decisions + "learn.go",
 			"Rest: v.Policy.Pause(r.Ill - limit), By: ByDoubt", "Rest: Never, By: ByDoubt"},
 		{"work goes on under claims that may have run out", "two processes, one sleeps", decisions + "drive.go",
@@ -66,7 +70,7 @@ func mistakesTriedEarly() []mistake {
 		{"what failed early forgotten", "tried early", decisions + "land.go",
 			"			if !settled {\n", "			if false && !settled {\n"},
 		{"what failed early not looked for once another is gone", "tried early", decisions + "watch.go",
-			"		case t.shallow() != nil:\n			return v.turnBack()\n", ""},
+			"		case t.Shallow() != nil:\n			return v.turnBack()\n", ""},
 	}
 }
 
@@ -94,7 +98,7 @@ func mistakesOfTrains() []mistake {
 		{"made anew while others are behind", "train, broken", decisions + "train.go",
 			"	case around.trails:\n		return v.wait(ReasonBroken), true", "	case false:"},
 		{"built on what will not come", "train, broken", decisions + "train.go",
-			"	case FateFailed, FateDisplaced, FateExpired:\n", "	case FateDisplaced, FateExpired:\n"},
+			"	case tx.FateFailed, tx.FateDisplaced, tx.FateExpired:\n", "	case tx.FateDisplaced, tx.FateExpired:\n"},
 		{"a sender freed with the first of several", "train", "change.go",
 			"	if own != nil && len(q.Run) == 0 {", "	if own != nil {"},
 		{"sent at a nonce that is another's", "train, at once", decisions + "learn.go",
@@ -104,7 +108,7 @@ func mistakesOfTrains() []mistake {
 		{"the sender's nonce as it was before others used theirs", "train, at once", decisions + "reprice.go",
 			"Sender: v.Local.Asked.Sender, Among: v.Local.Asked.Among, Bytes", "Sender: v.Local.Asked.Sender, Bytes"},
 		{"a sender stopped by a store that has forgotten", "train fails over, one step", decisions + "effects.go",
-			"		Confirm: aside.Rest != nil && aside.Rest.Why == StoppedNonce && !before.Open(),\n", ""},
+			"		Confirm: aside.Rest != nil && aside.Rest.Why == tx.StoppedNonce && !before.Open(),\n", ""},
 		{"what a store has answered that has forgotten", "train fails over, greeted", decisions + "drive.go",
 			"	case d.anew, t.Phase", "	case t.Phase"},
 		{"a nonce that one which is gone has used", "train, commuting and reorganised", "change.go",
@@ -116,7 +120,7 @@ func mistakesOfTrains() []mistake {
 func knownMistakesToo() []mistake {
 	return []mistake{
 		{"an orphaned DONE forgotten", "reorganisation", decisions + "watch.go",
-			"	case FateAbsent, FatePooled:\n		gone = true\n", ""},
+			"	case tx.FateAbsent, tx.FatePooled:\n		gone = true\n", ""},
 		{"a nonce taken back down", "two in a queue, one comes back", decisions + "plan.go",
 			"asked.Landed.Any && asked.Landed.Nonce >= account.Nonce",
 			"asked.Landed.Any && asked.Landed.Nonce > account.Nonce+1000"},
@@ -157,19 +161,19 @@ func mistakesOfAKind() []mistake {
 			"g.Agreed && g.Depth >= v.Policy.Finality", "g.Agreed"},
 		{"the depth ignored of what ended badly", "legacy, late", decisions + "watch.go",
 			"	if v.Txn.Open() && v.settled() {",
-			"	if g := &v.Sighting; v.Txn.Open() && g.Agreed && g.Depth > 0 && g.Fate != FateIncluded {"},
+			"	if g := &v.Sighting; v.Txn.Open() && g.Agreed && g.Depth > 0 && g.Fate != tx.FateIncluded {"},
 		{"the depth ignored of what is reopened", "reorganised twice", decisions + "watch.go",
 			"	t, g := v.Txn, &v.Sighting\n	if v.settled() {\n		switch {",
-			"	t, g := v.Txn, &v.Sighting\n	if g.Agreed && g.Depth > 0 && g.Fate != FateIncluded {\n		switch {"},
+			"	t, g := v.Txn, &v.Sighting\n	if g.Agreed && g.Depth > 0 && g.Fate != tx.FateIncluded {\n		switch {"},
 		{"one node believed that it is final", "two nodes, reorganised", decisions + "watch.go",
-			"		if g.Agreed && g.Depth >= v.Policy.Finality {", "		if g.Fate == FateIncluded {"},
+			"		if g.Agreed && g.Depth >= v.Policy.Finality {", "		if g.Fate == tx.FateIncluded {"},
 		{"one node believed that it has failed", "two nodes, failed", decisions + "watch.go",
-			"	case FateFailed, FateDisplaced, FateExpired:\n		return g.Agreed &&",
-			"	case FateFailed, FateDisplaced, FateExpired:\n		return g.Fate == FateFailed && !g.Agreed || g.Agreed &&"},
+			"	case tx.FateFailed, tx.FateDisplaced, tx.FateExpired:\n		return g.Agreed &&",
+			"	case tx.FateFailed, tx.FateDisplaced, tx.FateExpired:\n		return g.Fate == tx.FateFailed && !g.Agreed || g.Agreed &&"},
 		{"the claim dropped of what is DONE", "nothing goes wrong", decisions + "effects.go",
-			"Keep: after.Watched()", "Keep: after.Watched() && after.Phase != PhaseDone"},
+			"Keep: after.Watched()", "Keep: after.Watched() && after.Phase != tx.PhaseDone"},
 		{"the claim dropped of what ended and may land", "legacy, answers lost", decisions + "effects.go",
-			"Keep: after.Watched()", "Keep: after.Phase == PhaseDone"},
+			"Keep: after.Watched()", "Keep: after.Phase == tx.PhaseDone"},
 		{"the claim dropped between bound phases", "retry after expiry", "change.go",
 			"	case !t.Phase.Bound() && !c.Moves.Keep:\n",
 			"	case t.Phase == lifecycle.PhaseDelayed || !t.Phase.Bound() && !c.Moves.Keep:\n"},
@@ -187,7 +191,7 @@ func mistakesOfAKind() []mistake {
 			"	if r.Proves {\n", "	if r.Proves && v.Now.IsZero() {\n"},
 		{"a refusal believed although a node shows it", "sendings", decisions + "sending.go",
 			"	nowhere := r.Call.Fresh && v.nowhere(a)\n", "	nowhere := r.Call.Fresh\n"},
-		{"a legacy call open only once it is answered", "legacy", decisions + "attempt.go",
+		{"a legacy call open only once it is answered", "legacy", nouns + "attempt.go",
 			"Called:          {outcome: \"prepared\", open: true}", "Called:          {outcome: \"prepared\"}"},
 		{"an overtaken plan sent all the same", "two in a queue, one comes back", decisions + "effects.go",
 			"m.InOrder = after.Phase.Bound() && !before.Open()", "m.InOrder = false"},
@@ -210,10 +214,10 @@ func mistakesOfFailovers() []mistake {
 		{"what was final written back as an end", "fails over, legacy", restore,
 			"		case a.Number == t.Landed:\n", "		case a.Number == t.Landed && t.FinalAt.IsZero():\n"},
 		{"what is out forgotten with the store", "fails over, all live", restore,
-			"if (known.out(k) || k.Legacy", "if (k.Legacy"},
+			"if (known.HasOut(k) || k.Legacy", "if (k.Legacy"},
 		{"a plan taken for what became of it", "fails over, two senders", restore,
-			"t.same(&a, k) && !a.precedes(k)", "t.same(&a, k)"},
-		{"what landed not remembered", "fails over, reorganised", restore,
+			"sameAsMade(t, &a, k) && !precedes(&a, k)", "sameAsMade(t, &a, k)"},
+		{"what landed not remembered", "fails over, reorganised", nouns + "transaction.go",
 			"return a.Open() || a.Shallow() || a == t.Standing() }", "return a.Open() || a.Shallow() }"},
 		{"the bytes of what was forgotten not put back", "fails over, all live", restore,
 			"	return u, bytes\n", "	_ = bytes\n	return u, nil\n"},
@@ -228,14 +232,14 @@ func mistakesOfFailovers() []mistake {
 		{"bytes that leave although the store is not settled", "fails over, all die along", "change.go",
 			"	case c.Moves.Confirm && s.Unsettled:\n		return nil, nil, ErrUnsettled\n", ""},
 		{"an end told by a store that has forgotten", "fails over, cancelled", decisions + "effects.go",
-			"aside.Person || after.Phase != before.Phase && after.endedByNoBlock()", "false"},
+			"aside.Person || after.Phase != before.Phase && endedByNoBlock(after)", "false"},
 		{"an end told by who has forgotten that another drove it", "fails over, one sleeps, a deadline",
 			decisions + "effects.go",
-			" || after.Phase != before.Phase && after.endedByNoBlock(),", ","},
+			" || after.Phase != before.Phase && endedByNoBlock(after),", ","},
 		{"what came to nothing remembered by no process", "fails over, refused", restore,
-			"return a.cameToNothing() && !a.planned() }", "return false }"},
+			"return cameToNothing(&a) && !wasPlanned(&a) }", "return false }"},
 		{"what is gone on without put back", "fails over, one sleeps", restore,
-			"			(a.StartedAt.After(k.StartedAt) || !k.cameToNothing()) &&", "			false &&"},
+			"			(a.StartedAt.After(k.StartedAt) || !cameToNothing(k)) &&", "			false &&"},
 		{"an end taken back in a change of its own", "fails over, legacy, one sleeps", "restore.go",
 			"		sender := after.FirstOpen().Sender\n", `		sender := after.FirstOpen().Sender
 		if before.Phase.Final() {
@@ -259,11 +263,11 @@ func mistakesOfFailovers() []mistake {
 func mistakesOfLedgers() []mistake {
 	return []mistake{
 		{"what is posted before a retry is forgotten by a cancel", "Sawtooth: persons", decisions + "batch.go",
-			"!t.Open() && t.reopen()", "false"},
+			"!t.Open() && reopen(t)", "false"},
 		{"a batch posted once more where it is executed again", "Scabbard: losses and crashes", decisions + "batch.go",
 			"	if !b.Idempotent || v.stops()", "	if v.stops()"},
 		{"a batch posted once more after a crash", "Scabbard: losses and crashes", decisions + "batch.go",
-			"	case last.State != Signed || v.Local.Unsent != last.Number:", "	case last.State != Signed:"},
+			"	case last.State != tx.Signed || v.Local.Unsent != last.Number:", "	case last.State != tx.Signed:"},
 		{"a batch given up that its ledger has again", "Sawtooth: losses and crashes", decisions + "batch.go",
 			"	case !seen.At.After(v.Clock.Add(left)), seen.State == BatchPending:", "	case false:"},
 		{"a batch DONE before it is committed", "Sawtooth: persons", decisions + "batch.go",

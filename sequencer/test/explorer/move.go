@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Move is one thing that happens.
@@ -152,7 +153,7 @@ func (s *State) movesOf(p uint8, visit func(Move)) {
 			visit(Move{kind: mJoin, a: p, b: uint8(q)})
 		}
 	}
-	if slices.ContainsFunc(s.store.Records, func(r Record) bool { return r.Txn.Phase == lifecycle.PhaseWaiting }) {
+	if slices.ContainsFunc(s.store.Records, func(r Record) bool { return r.Txn.Phase == tx.PhaseWaiting }) {
 		visit(Move{kind: mBind, a: p})
 		if s.budget[LostReply] > 0 {
 			visit(Move{kind: mBind, a: p, b: 1})

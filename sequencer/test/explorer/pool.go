@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Free reports whether a sender can be bound.
@@ -12,7 +13,7 @@ func (a *Sender) Free() bool { return !a.Gone && a.Queue == "" && len(a.Reasons)
 
 // kept reports whether a sender is out of use for more than a rest.
 func (a *Sender) kept() bool {
-	return slices.ContainsFunc(a.Reasons, func(r Reason) bool { return r.Why != lifecycle.Rested })
+	return slices.ContainsFunc(a.Reasons, func(r Reason) bool { return r.Why != tx.Rested })
 }
 
 // Register adds a sender, free and with no nonce known unless it was one before.
@@ -31,7 +32,7 @@ func (s *Store) Configure(account, group string) {
 	a := s.Sender(account)
 	moves := a.Group != group
 	a.Group = group
-	s.lift(a, "", func(r Reason) bool { return r.Why == lifecycle.Draining && r.By == "config" })
+	s.lift(a, "", func(r Reason) bool { return r.Why == tx.Draining && r.By == "config" })
 	if moves && a.Free() {
 		a.turn = s.turnNow()
 	}
@@ -50,7 +51,7 @@ func (s *Store) Unregister(account string) error {
 	a := &s.Senders[i]
 	a.forgetNonce()
 	a.Reasons = slices.DeleteFunc(slices.Clone(a.Reasons),
-		func(r Reason) bool { return r.Why != lifecycle.OutcomeUnknown })
+		func(r Reason) bool { return r.Why != tx.OutcomeUnknown })
 	if a.Gone, a.Group, a.Streak = true, "", 0; !a.Known && len(a.Reasons) == 0 {
 		s.Senders = slices.Delete(s.Senders, i, i+1)
 	}
@@ -108,12 +109,12 @@ func (s *Store) Resume(account string) {
 	}
 	a.Streak = 0
 	a.forgetNonce()
-	s.lift(a, "RESUMED", func(r Reason) bool { return r.Why != lifecycle.OutcomeUnknown })
+	s.lift(a, "RESUMED", func(r Reason) bool { return r.Why != tx.OutcomeUnknown })
 }
 
 // forgetNonce has the chain asked for the next nonce of one that was stopped for it.
 func (a *Sender) forgetNonce() {
-	if slices.ContainsFunc(a.Reasons, func(r Reason) bool { return r.Why == lifecycle.StoppedNonce }) {
+	if slices.ContainsFunc(a.Reasons, func(r Reason) bool { return r.Why == tx.StoppedNonce }) {
 		a.Known, a.Next = false, 0
 	}
 }
@@ -163,9 +164,9 @@ func bit(b bool) int {
 }
 
 // rank puts the gravest first.
-var rank = map[lifecycle.SenderReason]int{
-	lifecycle.OutcomeUnknown: 1, lifecycle.StoppedNonce: 2, lifecycle.WrongNetwork: 3, lifecycle.WrongAccount: 4,
-	lifecycle.LowBalance: 5, lifecycle.Draining: 6, lifecycle.Rested: 7,
+var rank = map[tx.SenderReason]int{
+	tx.OutcomeUnknown: 1, tx.StoppedNonce: 2, tx.WrongNetwork: 3, tx.WrongAccount: 4,
+	tx.LowBalance: 5, tx.Draining: 6, tx.Rested: 7,
 }
 
 // Turns are the queues that can be bound and the senders that are free, the first to be

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // remember keeps how deep effects have stood.
@@ -20,14 +21,14 @@ func (s *State) remember() {
 }
 
 // mayStore checks what a process is about to store.
-func (s *State) mayStore(p int, before, after *lifecycle.Transaction, step *lifecycle.Step) {
+func (s *State) mayStore(p int, before, after *tx.Transaction, step *lifecycle.Step) {
 	if before.Revision == after.Revision && before == after {
 		s.refuse = "a change that changes nothing"
 	}
 	// The ranking: whatever is met between, a lost answer brings it nearer to its end until there is
 	// an answer.
-	back := after.Phase == lifecycle.PhaseWaiting || after.Phase == lifecycle.PhaseDelayed
-	if before.Phase == lifecycle.PhaseDispatching && back && after.Losses < before.Losses && after.Doubted == "" {
+	back := after.Phase == tx.PhaseWaiting || after.Phase == tx.PhaseDelayed
+	if before.Phase == tx.PhaseDispatching && back && after.Losses < before.Losses && after.Doubted == "" {
 		s.refuse = "a lost answer is forgotten, and nothing was answered"
 	}
 	if s.lacks(p, txnOf(before.UID), before) {
@@ -63,7 +64,7 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 		s.refuse = "bytes are sent that are not stored"
 	case h.call.Kind == lifecycle.Send && s.due(proc, r.Txn):
 		s.refuse = "bytes are sent after its deadline"
-	case h.call.Kind == lifecycle.Prove && !r.Txn.Open() && a.State != lifecycle.Early && !s.stand(r.Txn):
+	case h.call.Kind == lifecycle.Prove && !r.Txn.Open() && a.State != tx.Early && !s.stand(r.Txn):
 		s.refuse = "a worker is asked to build on what is not in flight any more"
 	case h.call.Kind == lifecycle.Dispatch && s.world.Deadline > 0:
 		s.refuse = "a worker that sends by itself is asked for what has a deadline"
@@ -81,11 +82,11 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 
 // beside reports whether another attempt of a transaction that is known has landed or may, at
 // another nonce, while no node has seen a.
-func (s *State) beside(t int, a *lifecycle.Attempt) (found bool) {
+func (s *State) beside(t int, a *tx.Attempt) (found bool) {
 	see := func(c command) {
 		same := senderOf(a.Sender) == int(c.sender) && a.Nonce == uint32(c.nonce)
 		found = found || int(c.txn) == t && !same && slices.ContainsFunc(s.store.Records[t].Txn.Attempts,
-			func(o lifecycle.Attempt) bool { return !o.State.Unmade() && o.State != lifecycle.Called && c.isOf(&o) })
+			func(o tx.Attempt) bool { return !o.State.Unmade() && o.State != tx.Called && c.isOf(&o) })
 	}
 	c := s.chain[0]
 	for i := range s.net {
@@ -107,11 +108,11 @@ func (s *State) beside(t int, a *lifecycle.Attempt) (found bool) {
 
 // due reports whether the deadline of a transaction has come, by the clock or by what a
 // process has seen of the chain.
-func (s *State) due(proc *process, t *lifecycle.Transaction) bool {
+func (s *State) due(proc *process, t *tx.Transaction) bool {
 	return !t.ExpiresAt.IsZero() && (!s.now.Before(t.ExpiresAt) || int(proc.tip.Slot) >= start+s.world.Deadline)
 }
 
-func (s *State) dueForSome(t *lifecycle.Transaction) bool {
+func (s *State) dueForSome(t *tx.Transaction) bool {
 	return slices.ContainsFunc(s.procs, func(p process) bool { return s.due(&p, t) })
 }
 
@@ -129,43 +130,43 @@ func (s *State) mayHaveLeft(t int, h *held) {
 
 // stand reports whether all that run before a transaction may land, as they were signed,
 // at the nonces before its own.
-func (s *State) stand(t *lifecycle.Transaction) bool {
+func (s *State) stand(t *tx.Transaction) bool {
 	run := s.store.queue(t.Queue).Run
 	for _, uid := range run[:max(0, slices.Index(run, t.UID))] {
 		o := s.store.Record(uid).Txn
-		if a := o.FirstOpen(); a == nil || a.Nonce >= t.Last().Nonce || o.Phase == lifecycle.PhaseDispatching {
+		if a := o.FirstOpen(); a == nil || a.Nonce >= t.Last().Nonce || o.Phase == tx.PhaseDispatching {
 			return false
 		}
 	}
 	return true
 }
 
-func sharesLanded(t *lifecycle.Transaction, a *lifecycle.Attempt) bool {
+func sharesLanded(t *tx.Transaction, a *tx.Attempt) bool {
 	l := t.Attempt(t.Landed)
 	return l != nil && l.Sender == a.Sender && l.Nonce == a.Nonce
 }
 
 // stored checks a change as it was stored.
-func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
+func (s *State) stored(before, t *tx.Transaction, step *lifecycle.Step) {
 	past := &s.past[txnOf(t.UID)]
 	confirmations, _, _ := s.world.depths()
 	if t.Phase != before.Phase {
 		past.untold = t.Phase.Final() && t.Callback != ""
 		switch t.Phase {
-		case lifecycle.PhaseFailed:
+		case tx.PhaseFailed:
 			past.ended = true
 			if s.store.Unsettled && !past.unknown && t.Ledger == "" && s.took(t) {
 				s.refuse = "FAILED, by a store that has forgotten what is out"
 			}
-			if t.Error != nil && t.Error.Code == lifecycle.CodeExpired && s.dueForSome(t) {
+			if t.Error != nil && t.Error.Code == tx.CodeExpired && s.dueForSome(t) {
 				break
 			}
 			if !past.cancelled && t.Retries < s.policy.MaxRetries {
 				s.refuse = "FAILED, and retries were left"
 			}
-		case lifecycle.PhaseUnresolved:
+		case tx.PhaseUnresolved:
 			past.ended = true
-		case lifecycle.PhaseDone:
+		case tx.PhaseDone:
 			if s.world.Ledger == noLedger && t.Landed > 0 && int(past.deep) < confirmations {
 				s.refuse = "DONE, and its effect has never stood as deep as is claimed"
 			}
@@ -175,7 +176,7 @@ func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 		a != nil && a.Free() {
 		s.refuse = "its sender is released while an attempt is open"
 	}
-	if !before.Open() && t.Open() && t.FirstOpen().State != lifecycle.Resurfaced && t.Phase.Bound() &&
+	if !before.Open() && t.Open() && t.FirstOpen().State != tx.Resurfaced && t.Phase.Bound() &&
 		s.store.Record(t.UID).Overtaken {
 		s.refuse = "it may leave, although an earlier one of its queue waits again"
 	}
@@ -185,7 +186,7 @@ func (s *State) stored(before, t *lifecycle.Transaction, step *lifecycle.Step) {
 }
 
 // took reports whether t took effect, or may by what has left the processes.
-func (s *State) took(t *lifecycle.Transaction) bool {
+func (s *State) took(t *tx.Transaction) bool {
 	i := int8(txnOf(t.UID))
 	return s.effectOf(i) != nil || s.mayLand(i, true)
 }
@@ -290,7 +291,7 @@ func (s *State) failedBefore(c chain, txn, other int8) bool {
 // checkSender: no payload, and no worker's word, takes a sender out of use without an end.
 func checkSender(a *Sender) string {
 	for _, r := range a.Reasons {
-		if r.Why == lifecycle.Rested && r.Until.IsZero() {
+		if r.Why == tx.Rested && r.Until.IsZero() {
 			return a.Account + " rests without an end"
 		}
 	}
@@ -306,7 +307,7 @@ func (s *State) checkTxn(i int) string {
 			return "an attempt that could land for ever"
 		}
 	}
-	if !t.Phase.Bound() && t.Phase != lifecycle.PhaseDone && !s.past[i].unknown && shallow(t) != nil {
+	if !t.Phase.Bound() && t.Phase != tx.PhaseDone && !s.past[i].unknown && shallow(t) != nil {
 		return "it has left its sender, and what failed of it may land yet"
 	}
 	switch {
@@ -316,7 +317,7 @@ func (s *State) checkTxn(i int) string {
 		if t.Claim == "" || !slices.Contains(q.Run, t.UID) || sender == nil || sender.Queue != t.Queue {
 			return "bound, and nobody's, or not where its queue and its sender say"
 		}
-	case t.Phase == lifecycle.PhaseWaiting:
+	case t.Phase == tx.PhaseWaiting:
 		if t.Claim != "" || t.Open() {
 			return "waits, and has a claim or an open attempt"
 		}
@@ -325,7 +326,7 @@ func (s *State) checkTxn(i int) string {
 		if t.Watched() != (t.Claim != "") {
 			return "final, and watched without need, or not although there is need"
 		}
-		if t.Claim == "" && t.Phase != lifecycle.PhaseDone {
+		if t.Claim == "" && t.Phase != tx.PhaseDone {
 			if s.effectOf(int8(i)) != nil {
 				return string(t.State()) + ", and took effect"
 			}
@@ -333,11 +334,11 @@ func (s *State) checkTxn(i int) string {
 				return string(t.State()) + ", unwatched, and may still take effect"
 			}
 		}
-		if b := s.effectOf(int8(i)); t.Phase == lifecycle.PhaseDone && b != nil && t.Landed > 0 && !t.Reopened &&
+		if b := s.effectOf(int8(i)); t.Phase == tx.PhaseDone && b != nil && t.Landed > 0 && !t.Reopened &&
 			(s.world.Budget[Reorg] == 0 || !t.FinalAt.IsZero()) && !b.cmd.isOf(t.Attempt(t.Landed)) {
 			return "DONE by another attempt than the one that took effect"
 		}
-		if t.Phase == lifecycle.PhaseDone && t.Landed > 0 && !t.FinalAt.IsZero() && s.effectOf(int8(i)) == nil {
+		if t.Phase == tx.PhaseDone && t.Landed > 0 && !t.FinalAt.IsZero() && s.effectOf(int8(i)) == nil {
 			return "DONE for good, and no effect"
 		}
 	}
@@ -345,13 +346,13 @@ func (s *State) checkTxn(i int) string {
 }
 
 // shallow is an attempt that has failed less deep than settles it.
-func shallow(t *lifecycle.Transaction) *lifecycle.Attempt {
-	at := slices.IndexFunc(t.Attempts, func(a lifecycle.Attempt) bool { return a.Shallow() })
+func shallow(t *tx.Transaction) *tx.Attempt {
+	at := slices.IndexFunc(t.Attempts, func(a tx.Attempt) bool { return a.Shallow() })
 	return t.Attempt(at + 1)
 }
 
 // checkAttempts: what is open, or is to be, has one sender and one nonce.
-func checkAttempts(t *lifecycle.Transaction) string {
+func checkAttempts(t *tx.Transaction) string {
 	open := t.FirstOpen()
 	if open == nil {
 		return ""
@@ -389,7 +390,7 @@ func (s *State) checkBonds() string {
 				return "the sender of the open attempt of " + t.UID + " is bound to " + u.UID
 			}
 			other := u.FirstOpen()
-			if other == nil && u.Phase == lifecycle.PhaseDone && u.Reopened {
+			if other == nil && u.Phase == tx.PhaseDone && u.Reopened {
 				other = u.Attempt(u.Landed) // and may land again
 			}
 			if other == nil {
@@ -419,7 +420,7 @@ func (s *State) checkStops() string {
 	}
 	for i := range s.store.Senders {
 		a := &s.store.Senders[i]
-		if slices.ContainsFunc(a.Reasons, func(r Reason) bool { return r.Why == lifecycle.StoppedNonce }) {
+		if slices.ContainsFunc(a.Reasons, func(r Reason) bool { return r.Why == tx.StoppedNonce }) {
 			return a.Account + " is stopped for its nonce, and nobody else used it"
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // place has a queue wait for its turn from now on, if it can be bound and did not wait
@@ -92,7 +92,7 @@ func (s *Store) Remove(uid string) error {
 		return ErrGone
 	}
 	t := r.Txn
-	if !t.Phase.Final() || t.Phase == lifecycle.PhaseDone && t.Claim != "" || t.Open() {
+	if !t.Phase.Final() || t.Phase == tx.PhaseDone && t.Claim != "" || t.Open() {
 		return ErrBusy
 	}
 	if s.Unsettled {
@@ -103,7 +103,7 @@ func (s *Store) Remove(uid string) error {
 }
 
 // Forget removes what the store has kept long enough.
-func (s *Store) Forget(t *lifecycle.Transaction) {
+func (s *Store) Forget(t *tx.Transaction) {
 	s.Records = slices.DeleteFunc(s.Records, func(r Record) bool { return r.Txn.UID == t.UID })
 	s.log(Event{Kind: "t", ID: t.UID, From: string(t.Phase), Code: "REMOVED"})
 	q := s.queue(t.Queue)

@@ -1,6 +1,10 @@
 package explorer
 
-import "mina-sequencer/sequencer/lifecycle"
+import (
+	"mina-sequencer/sequencer/lifecycle"
+
+	"mina-sequencer/sequencer/tx"
+)
 
 // writeBack stores again what a process knows to be out; false if something has to wait.
 func (s *State) writeBack(p int) bool {
@@ -79,8 +83,8 @@ func (s *State) place(p, t int, known lifecycle.Known) bool {
 }
 
 // putBack stores a record as it is restored.
-func (s *State) putBack(p int, before, after *lifecycle.Transaction, bytes *lifecycle.BytesRead) {
-	aside := lifecycle.Aside{Person: true, Code: lifecycle.CodeRestored, Bytes: bytes,
+func (s *State) putBack(p int, before, after *tx.Transaction, bytes *lifecycle.BytesRead) {
+	aside := lifecycle.Aside{Person: true, Code: tx.CodeRestored, Bytes: bytes,
 		Least: lifecycle.Least(before, after), Process: s.procs[p].id}
 	moves := lifecycle.Moves{Keep: after.Watched(), Remove: lifecycle.Never}
 	if a := before.Standing(); a != nil && after.Landed != before.Landed {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // The ways in which a write to the store may go.
@@ -229,13 +230,13 @@ func (s *State) rewatch(h *held) {
 	if found == h.watching && sameWatch(&w, &h.watch) {
 		return
 	}
-	h.watch, h.watching, h.sighting = w, found, lifecycle.Sighting{Fate: lifecycle.FateUnknown}
+	h.watch, h.watching, h.sighting = w, found, tx.Sighting{Fate: tx.FateUnknown}
 	if !found {
-		h.watch = lifecycle.Watch{}
+		h.watch = tx.Watch{}
 	}
 }
 
-func sameWatch(a, b *lifecycle.Watch) bool {
+func sameWatch(a, b *tx.Watch) bool {
 	return a.Payer == b.Payer && a.Nonce == b.Nonce && a.ValidUntil == b.ValidUntil && a.Since == b.Since &&
 		a.Legacy == b.Legacy && a.Found == b.Found && slices.Equal(a.Hashes, b.Hashes)
 }

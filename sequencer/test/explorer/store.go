@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Store is what Redis and its scripts promise, in plain Go: one operation each, all
@@ -40,9 +41,9 @@ type Store struct {
 
 // A Record is a transaction with what stands beside it.
 type Record struct {
-	Txn       *lifecycle.Transaction // facts merged
-	Op        string                 // of the last change
-	Bytes     *lifecycle.BytesRead   // what was signed, and is kept
+	Txn       *tx.Transaction      // facts merged
+	Op        string               // of the last change
+	Bytes     *lifecycle.BytesRead // what was signed, and is kept
 	Facts     []Fact
 	Overtaken bool   // an earlier one of its queue waits again
 	Cost      uint64 // as last counted
@@ -89,7 +90,7 @@ type Sender struct {
 
 // A Reason keeps a sender out of use.
 type Reason struct {
-	Why    lifecycle.SenderReason
+	Why    tx.SenderReason
 	By     string
 	Until  time.Time // zero: until somebody resumes it
 	Detail string    // in words
@@ -199,16 +200,16 @@ func (s *Store) log(e Event) {
 }
 
 // Enqueue accepts a transaction; the same uid again gets the first one.
-func (s *Store) Enqueue(uid, queue, typ string, terms lifecycle.Terms, by string) *lifecycle.Transaction {
+func (s *Store) Enqueue(uid, queue, typ string, terms tx.Terms, by string) *tx.Transaction {
 	if r := s.Record(uid); r != nil {
 		return r.Txn
 	}
 	first := s.Head(queue) == nil
 	s.Sequence++
-	t := &lifecycle.Transaction{UID: uid, Queue: queue, Sequence: s.Sequence, Type: typ, Terms: terms, PostedBy: by,
-		Phase: lifecycle.PhaseWaiting, ReceivedAt: s.Now, ChangedAt: s.Now}
+	t := &tx.Transaction{UID: uid, Queue: queue, Sequence: s.Sequence, Type: typ, Terms: terms, PostedBy: by,
+		Phase: tx.PhaseWaiting, ReceivedAt: s.Now, ChangedAt: s.Now}
 	s.Records = append(s.Records, Record{Txn: t})
-	s.log(Event{Kind: "t", ID: uid, To: string(lifecycle.PhaseWaiting)})
+	s.log(Event{Kind: "t", ID: uid, To: string(tx.PhaseWaiting)})
 	if q := s.queue(queue); first {
 		s.place(q)
 	}
@@ -217,11 +218,11 @@ func (s *Store) Enqueue(uid, queue, typ string, terms lifecycle.Terms, by string
 
 // Head is the transaction that is next in a queue, nil if none waits: the one accepted
 // first, whether it has been bound before or not.
-func (s *Store) Head(queue string) *lifecycle.Transaction {
-	var head *lifecycle.Transaction
+func (s *Store) Head(queue string) *tx.Transaction {
+	var head *tx.Transaction
 	for i := range s.Records {
 		t := s.Records[i].Txn
-		if t.Queue == queue && t.Phase == lifecycle.PhaseWaiting && (head == nil || t.Sequence < head.Sequence) {
+		if t.Queue == queue && t.Phase == tx.PhaseWaiting && (head == nil || t.Sequence < head.Sequence) {
 			head = t
 		}
 	}
@@ -229,7 +230,7 @@ func (s *Store) Head(queue string) *lifecycle.Transaction {
 }
 
 // Called stores what became of a callback: whether it was answered, and with what.
-func (s *Store) Called(uid string, said lifecycle.Told) {
+func (s *Store) Called(uid string, said tx.Told) {
 	r := s.Record(uid)
 	if r == nil || r.Txn.Callback != said.Callback {
 		return
@@ -242,7 +243,7 @@ func (s *Store) Called(uid string, said lifecycle.Told) {
 		t.Told.Tries, t.Told.At = t.CallbackTries+1, s.Now
 		if said.Done && len(said.Answer) > 0 {
 			s.log(Event{Kind: "t", ID: uid, Sender: t.Sender, From: string(t.Phase), To: string(t.Phase),
-				Code: lifecycle.CodeAnswered})
+				Code: tx.CodeAnswered})
 		}
 	}
 	if !said.Done {

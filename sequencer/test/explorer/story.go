@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // changeOf says what a change of a record was.
-func changeOf(before, after *lifecycle.Transaction, step *lifecycle.Step) string {
+func changeOf(before, after *tx.Transaction, step *lifecycle.Step) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", after.UID, before.Phase)
 	if before.Phase != after.Phase {
@@ -35,7 +36,7 @@ func changeOf(before, after *lifecycle.Transaction, step *lifecycle.Step) string
 	return b.String()
 }
 
-func attemptsOf(t *lifecycle.Transaction) string {
+func attemptsOf(t *tx.Transaction) string {
 	if len(t.Attempts) == 0 {
 		return "no attempt"
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // What runs of a queue each process has to know by itself, as the service does: it lists what
@@ -18,14 +19,14 @@ func (s *State) list(p int, queue string, uids []string) {
 }
 
 // relist reads what runs of the queue of a record just read, if that does.
-func (s *State) relist(p int, t *lifecycle.Transaction) {
+func (s *State) relist(p int, t *tx.Transaction) {
 	if t.Phase.Bound() && Owner(t.Claim) == s.procs[p].id {
 		s.list(p, t.Queue, s.store.queue(t.Queue).Run)
 	}
 }
 
 // unlist takes out what does not run any more, or is not driven here.
-func (s *State) unlist(p int, t *lifecycle.Transaction) {
+func (s *State) unlist(p int, t *tx.Transaction) {
 	if known := s.procs[p].runs[queueOf(t.Queue)]; slices.Contains(known, t.UID) {
 		s.list(p, t.Queue, without(known, t.UID))
 	}
@@ -34,7 +35,7 @@ func (s *State) unlist(p int, t *lifecycle.Transaction) {
 func queueOf(name string) int { return int(name[1] - '0') }
 
 // train is what process p knows of those around a transaction.
-func (s *State) train(p int, txn *lifecycle.Transaction) lifecycle.Train {
+func (s *State) train(p int, txn *tx.Transaction) lifecycle.Train {
 	t := lifecycle.TrainOf(s.procs[p].runs[queueOf(txn.Queue)], txn.UID, func(uid string) (lifecycle.Member, bool) {
 		return s.member(p, uid)
 	})
@@ -48,7 +49,7 @@ func (s *State) member(p int, uid string) (lifecycle.Member, bool) {
 	if h == nil || h.stale {
 		return lifecycle.Member{}, false
 	}
-	l, g := h.drive.Local(), lifecycle.Sighting{Fate: lifecycle.FateUnknown}
+	l, g := h.drive.Local(), tx.Sighting{Fate: tx.FateUnknown}
 	if h.watching {
 		g = h.sighting
 	}

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
-var orders = []lifecycle.OrderKind{lifecycle.OrderCancel, lifecycle.OrderRetry, lifecycle.OrderLanded,
-	lifecycle.OrderDead, lifecycle.OrderExpire}
+var orders = []tx.OrderKind{tx.OrderCancel, tx.OrderRetry, tx.OrderLanded,
+	tx.OrderDead, tx.OrderExpire}
 
 // extend adds a block to the chain, or has a rival of its last blocks win, which is
 // longer by one. The block, or the rival's first, holds what the move says: one command, or two.
@@ -142,7 +143,7 @@ func (s *State) trouble(m Move, p int) bool {
 	case mDrain:
 		if s.spend(Drain) {
 			s.tell("a person drains %s", account(p))
-			s.store.Rest(account(p), lifecycle.Rest{For: lifecycle.Never, Why: lifecycle.Draining})
+			s.store.Rest(account(p), lifecycle.Rest{For: lifecycle.Never, Why: tx.Draining})
 			return true
 		}
 	case mPause:
@@ -157,7 +158,7 @@ func (s *State) trouble(m Move, p int) bool {
 		}
 	case mResume:
 		if a := s.store.Sender(account(p)); slices.ContainsFunc(a.Reasons,
-			func(r Reason) bool { return r.Until.IsZero() && r.Why == lifecycle.Draining }) {
+			func(r Reason) bool { return r.Until.IsZero() && r.Why == tx.Draining }) {
 			s.tell("a person resumes %s", a.Account)
 			s.store.Resume(a.Account)
 			return true
@@ -242,20 +243,20 @@ func (s *State) crash(p int) bool {
 	return true
 }
 
-var budgetOfOrder = map[lifecycle.OrderKind]Fault{lifecycle.OrderCancel: Cancel, lifecycle.OrderRetry: Retry,
-	lifecycle.OrderLanded: Resolve, lifecycle.OrderDead: Resolve}
+var budgetOfOrder = map[tx.OrderKind]Fault{tx.OrderCancel: Cancel, tx.OrderRetry: Retry,
+	tx.OrderLanded: Resolve, tx.OrderDead: Resolve}
 
 // order is a person's word. Of what nobody knows a person says what is true.
-func (s *State) order(t int, kind lifecycle.OrderKind) bool {
-	if kind != lifecycle.OrderExpire && !s.spend(budgetOfOrder[kind]) {
+func (s *State) order(t int, kind tx.OrderKind) bool {
+	if kind != tx.OrderExpire && !s.spend(budgetOfOrder[kind]) {
 		return false
 	}
-	o := lifecycle.Order{What: kind}
+	o := tx.Order{What: kind}
 	if s.world.Ledger != noLedger && !s.saysOf(t, kind) {
 		return false
 	}
 	switch effect := s.effectOf(int8(t)); kind {
-	case lifecycle.OrderLanded:
+	case tx.OrderLanded:
 		_, settle, _ := s.world.depths()
 		if s.world.Ledger != noLedger {
 			break
@@ -264,7 +265,7 @@ func (s *State) order(t int, kind lifecycle.OrderKind) bool {
 			return false
 		}
 		o.Hash = effect.cmd.hash()
-	case lifecycle.OrderDead:
+	case tx.OrderDead:
 		if effect != nil || s.mayLand(int8(t), false) {
 			return false
 		}
@@ -272,7 +273,7 @@ func (s *State) order(t int, kind lifecycle.OrderKind) bool {
 	before := s.store.Read(uid(t))
 	v := s.view(0, t)
 	v.Txn, v.Local, v.Tip = before, lifecycle.Local{}, lifecycle.Tip{}
-	if kind == lifecycle.OrderExpire {
+	if kind == tx.OrderExpire {
 		v.Tip = s.procs[0].tip
 	}
 	step, err := lifecycle.Ask(&v, o)
@@ -285,7 +286,7 @@ func (s *State) order(t int, kind lifecycle.OrderKind) bool {
 	if err != nil || denied != nil {
 		return false
 	}
-	if kind == lifecycle.OrderCancel {
+	if kind == tx.OrderCancel {
 		s.past[t].cancelled = true
 	}
 	if s.met != nil {

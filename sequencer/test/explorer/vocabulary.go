@@ -2,6 +2,7 @@ package explorer
 
 import (
 	lc "mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // entries are all words of package lifecycle, with how often each was met. A test holds
@@ -32,11 +33,11 @@ func (c *Coverage) entries() (all []entry) {
 	for _, d := range []lc.Denial{lc.Overtaken, lc.Costly, lc.Used, lc.Unconfirmed} {
 		all = append(all, entry{"denial", string(d), c.Denials[d]})
 	}
-	for _, o := range []lc.OrderKind{lc.OrderCancel, lc.OrderRetry, lc.OrderLanded, lc.OrderDead, lc.OrderExpire} {
+	for _, o := range []tx.OrderKind{tx.OrderCancel, tx.OrderRetry, tx.OrderLanded, tx.OrderDead, tx.OrderExpire} {
 		all = append(all, entry{"order", string(o), c.Orders[o]})
 	}
-	for _, f := range []lc.Fate{lc.FateUnknown, lc.FateAbsent, lc.FatePooled, lc.FateIncluded, lc.FateFailed,
-		lc.FateDisplaced, lc.FateExpired} {
+	for _, f := range []tx.Fate{tx.FateUnknown, tx.FateAbsent, tx.FatePooled, tx.FateIncluded, tx.FateFailed,
+		tx.FateDisplaced, tx.FateExpired} {
 		all = append(all, entry{"fate", string(f), c.Fates[f]})
 	}
 	for _, b := range []lc.BatchState{lc.BatchUnknown, lc.BatchPending, lc.BatchCommitted, lc.BatchInvalid} {

@@ -6,6 +6,7 @@ import (
 
 	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A World is the bounds of what is explored.
@@ -50,7 +51,7 @@ type World struct {
 	// Forgets is how many of the last writes a failover may forget, of those after the
 	// first transaction was in the phase Lags, or any.
 	Forgets int
-	Lags    lifecycle.Phase
+	Lags    tx.Phase
 	// Deadline is the last slot of each transaction, counted from the first tip, 0 for none;
 	// by the clock it comes after one tick.
 	Deadline int
@@ -129,7 +130,7 @@ func (w *World) depths() (confirmations, settle, finality int) {
 }
 
 // terms are those of each transaction.
-func (w *World) terms() (t lifecycle.Terms) {
+func (w *World) terms() (t tx.Terms) {
 	if w.Deadline > 0 {
 		t.ExpiresAt = epoch.Add(tick)
 	}
@@ -211,8 +212,8 @@ type held struct {
 	stale    bool
 	anew     bool // and what was asked is to be asked anew
 	watching bool
-	watch    lifecycle.Watch
-	sighting lifecycle.Sighting
+	watch    tx.Watch
+	sighting tx.Sighting
 	seen     lifecycle.BatchSeen // of a batch
 }
 
@@ -278,7 +279,7 @@ func NewState(w *World) *State {
 	for i := range w.Procs {
 		p := process{id: "p" + digit(i) + ".0", alive: true, live: true, seen: make([]int16, w.Senders),
 			held: make([]*held, n), runs: make([][]string, len(w.Queues)),
-			recovery: recovery{back: true, known: make([]lifecycle.Known, n), txns: make([]*lifecycle.Transaction, n)}}
+			recovery: recovery{back: true, known: make([]lifecycle.Known, n), txns: make([]*tx.Transaction, n)}}
 		for k := range p.seen {
 			p.seen[k] = -1
 		}
@@ -369,7 +370,7 @@ func (s *State) view(p, t int) lifecycle.View {
 	v := lifecycle.View{Policy: s.policy, Tip: proc.tip, Now: s.now, Clock: s.now, Known: true,
 		Replicas: s.world.Replicas, Draining: proc.draining, Batch: s.batchOf(p, t),
 		Market: s.world.market(s.now)}
-	v.Sighting = lifecycle.Sighting{Fate: lifecycle.FateUnknown}
+	v.Sighting = tx.Sighting{Fate: tx.FateUnknown}
 	h := proc.held[t]
 	if h != nil && h.watching {
 		v.Sighting = h.sighting
@@ -417,7 +418,7 @@ func (s *State) poll(p int) {
 			u.sighting = g
 			s.put(p, t, &u)
 		}
-		if a := senderOf(h.watch.Payer); g.Fate == lifecycle.FateIncluded && g.Agreed && a >= 0 {
+		if a := senderOf(h.watch.Payer); g.Fate == tx.FateIncluded && g.Agreed && a >= 0 {
 			proc.seen[a] = int16(g.Nonce) + 1
 		}
 		if s.met != nil {

@@ -3,7 +3,7 @@ package explorer
 import (
 	"slices"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Worlds are those that are explored, the small ones first. Each is complete within its
@@ -169,9 +169,9 @@ func Pairs() []*World {
 		{Name: "train, raised", Width: 2, Queues: pair, Raise: true, Height: 1},
 		{Name: "train, tried early", Width: 2, Queues: pair, Early: 1, Settle: 2, Finality: 2, Retries: 1, Height: 2,
 			Budget: Budget{FailIn: 1}},
-		{Name: "train fails over, one step", Width: 2, Queues: pair, Height: 1, Forgets: 1, Lags: lifecycle.PhaseWatching,
+		{Name: "train fails over, one step", Width: 2, Queues: pair, Height: 1, Forgets: 1, Lags: tx.PhaseWatching,
 			Budget: Budget{Forget: 1}},
-		{Name: "train fails over, greeted", Width: 2, Queues: pair, Height: 1, Forgets: 1, Lags: lifecycle.PhaseWatching,
+		{Name: "train fails over, greeted", Width: 2, Queues: pair, Height: 1, Forgets: 1, Lags: tx.PhaseWatching,
 			Budget: Budget{Forget: 1, WrongKey: 1}},
 		{Name: "train, at once, a crash", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Height: 1,
 			Budget: Budget{Crash: 1}},
@@ -190,15 +190,15 @@ func Pairs() []*World {
 		{Name: "train, at once, drained", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Senders: 2, Retries: 1,
 			Height: 1, Budget: Budget{Drain: 1, WorkerErr: 1}},
 		{Name: "fails over, refused at any time", Queues: []int{1, 1}, Height: 1, Finality: 1, Forgets: 3,
-			Lags: lifecycle.PhaseSent, Budget: Budget{Forget: 1, Refuse: 1}},
+			Lags: tx.PhaseSent, Budget: Budget{Forget: 1, Refuse: 1}},
 		{Name: "fails over, one sleeps", Procs: 2, Senders: 2, Prompt: true, Height: 1, Finality: 1, Forgets: 1,
-			Lags: lifecycle.PhaseDispatching, Budget: Budget{Forget: 1, Lapse: 1, Busy: 1}},
+			Lags: tx.PhaseDispatching, Budget: Budget{Forget: 1, Lapse: 1, Busy: 1}},
 		{Name: "fails over, legacy, one sleeps", Procs: 2, Senders: 2, Legacy: true, Prompt: true, Height: 1, Finality: 1,
-			Forgets: 1, Lags: lifecycle.PhaseDispatching, Budget: Budget{Forget: 1, Lapse: 1, Busy: 1}},
+			Forgets: 1, Lags: tx.PhaseDispatching, Budget: Budget{Forget: 1, Lapse: 1, Busy: 1}},
 		{Name: "fails over, one sleeps, cancelled", Procs: 2, Prompt: true, Height: 1, Finality: 1, Forgets: 2,
-			Lags: lifecycle.PhaseDispatching, Budget: Budget{Forget: 1, Lapse: 1, Cancel: 1}},
+			Lags: tx.PhaseDispatching, Budget: Budget{Forget: 1, Lapse: 1, Cancel: 1}},
 		{Name: "fails over, one sleeps, a deadline", Procs: 2, Prompt: true, Height: 1, Finality: 1, Forgets: 3,
-			Lags: lifecycle.PhaseDispatching, Deadline: 2, Budget: Budget{Forget: 1, Lapse: 1}},
+			Lags: tx.PhaseDispatching, Deadline: 2, Budget: Budget{Forget: 1, Lapse: 1}},
 	})
 }
 
@@ -220,12 +220,12 @@ func worldsOfLongTrains() []*World {
 			Prompt: true,
 			Height: 2, Budget: Budget{FailIn: 1, Reorg: 1, Crash: 1}},
 		{Name: "train, dropped and run out", Width: 2, Queues: pair, Height: 2, Budget: Budget{Vanish: 1}},
-		{Name: "train fails over", Width: 2, Queues: pair, Height: 1, Forgets: 3, Lags: lifecycle.PhaseWatching,
+		{Name: "train fails over", Width: 2, Queues: pair, Height: 1, Forgets: 3, Lags: tx.PhaseWatching,
 			Budget: Budget{Forget: 1}},
 		{Name: "train, one sleeps", Width: 2, Queues: pair, Procs: 2, Height: 1, Budget: Budget{Lapse: 1}},
 		{Name: "train fails over, two processes", Width: 2, Queues: pair, Procs: 2, Height: 1, Forgets: 2,
-			Lags: lifecycle.PhaseWatching, Budget: Budget{Forget: 1}},
-		{Name: "train fails over, earlier", Width: 2, Queues: pair, Height: 1, Forgets: 6, Lags: lifecycle.PhaseSent,
+			Lags: tx.PhaseWatching, Budget: Budget{Forget: 1}},
+		{Name: "train fails over, earlier", Width: 2, Queues: pair, Height: 1, Forgets: 6, Lags: tx.PhaseSent,
 			Budget: Budget{Forget: 1}},
 		{Name: "train of three", Width: 3, Queues: []int{3}, Height: 1},
 		{Name: "train of three, at once", Width: 3, Commuting: true, AtOnce: 2, Queues: []int{3}, Height: 1},
@@ -236,34 +236,34 @@ func worldsOfLongTrains() []*World {
 func worldsOfFailovers() []*World {
 	return []*World{
 		{Name: "fails over, all live", Height: 1, Finality: 1, Forgets: 2, Budget: Budget{Forget: 1}},
-		{Name: "fails over, all die along", Height: 1, Forgets: 2, Lags: lifecycle.PhaseDispatching,
+		{Name: "fails over, all die along", Height: 1, Forgets: 2, Lags: tx.PhaseDispatching,
 			Budget: Budget{Forget: 1, Crash: 1}},
 		{Name: "fails over, confirmed", Height: 1, Replicas: true, Forgets: 2,
 			Budget: Budget{Forget: 1, Crash: 1, Unheard: 1}},
 		{Name: "fails over, legacy", Legacy: true, Height: 1, Finality: 1, Forgets: 3, Budget: Budget{Forget: 1}},
 		{Name: "fails over, two in a queue", Queues: []int{2}, Height: 1, Finality: 1, Forgets: 4,
-			Lags: lifecycle.PhaseWatching, Budget: Budget{Forget: 1}},
+			Lags: tx.PhaseWatching, Budget: Budget{Forget: 1}},
 		{Name: "fails over, two queues, one sender", Queues: []int{1, 1}, Height: 1, Forgets: 3,
-			Lags: lifecycle.PhaseWatching, Budget: Budget{Forget: 1}},
+			Lags: tx.PhaseWatching, Budget: Budget{Forget: 1}},
 		{Name: "fails over, legacy, confirmed", Legacy: true, Replicas: true, Height: 1, Finality: 1, Forgets: 2,
 			Budget: Budget{Forget: 1, Crash: 1}},
-		{Name: "fails over, two senders", Senders: 2, Height: 1, Forgets: 1, Lags: lifecycle.PhaseDispatching,
+		{Name: "fails over, two senders", Senders: 2, Height: 1, Forgets: 1, Lags: tx.PhaseDispatching,
 			Budget: Budget{Forget: 1, Busy: 1}},
-		{Name: "fails over, two processes", Procs: 2, Height: 1, Forgets: 1, Lags: lifecycle.PhaseDispatching,
+		{Name: "fails over, two processes", Procs: 2, Height: 1, Forgets: 1, Lags: tx.PhaseDispatching,
 			Budget: Budget{Forget: 1}},
-		{Name: "fails over, raised", Raise: true, Height: 1, Forgets: 1, Lags: lifecycle.PhaseWatching,
+		{Name: "fails over, raised", Raise: true, Height: 1, Forgets: 1, Lags: tx.PhaseWatching,
 			Budget: Budget{Forget: 1}},
 		{Name: "fails over, two on one sender", Queues: []int{1, 1}, Height: 1, Finality: 1, Forgets: 5,
-			Lags: lifecycle.PhaseDispatching, Budget: Budget{Forget: 1}},
-		{Name: "fails over, failed in a block", Retries: 1, Height: 3, Forgets: 2, Lags: lifecycle.PhaseWatching,
+			Lags: tx.PhaseDispatching, Budget: Budget{Forget: 1}},
+		{Name: "fails over, failed in a block", Retries: 1, Height: 3, Forgets: 2, Lags: tx.PhaseWatching,
 			Budget: Budget{Forget: 1, FailIn: 1}},
 		{Name: "fails over, market", Market: true, Height: 1, Forgets: 1, Budget: Budget{Forget: 1}},
 		{Name: "fails over, a deadline", Deadline: 2, Height: 2, Forgets: 2, Budget: Budget{Forget: 1}},
-		{Name: "fails over, cancelled", Height: 1, Finality: 1, Forgets: 3, Lags: lifecycle.PhaseWaiting,
+		{Name: "fails over, cancelled", Height: 1, Finality: 1, Forgets: 3, Lags: tx.PhaseWaiting,
 			Budget: Budget{Forget: 1, Cancel: 1}},
 		{Name: "fails over, refused", Queues: []int{1, 1}, Prompt: true, Height: 1, Finality: 1, Forgets: 3,
-			Lags: lifecycle.PhaseSent, Budget: Budget{Forget: 1, Refuse: 1}},
-		{Name: "fails over, a stranger", Height: 1, Forgets: 1, Lags: lifecycle.PhaseDispatching,
+			Lags: tx.PhaseSent, Budget: Budget{Forget: 1, Refuse: 1}},
+		{Name: "fails over, a stranger", Height: 1, Forgets: 1, Lags: tx.PhaseDispatching,
 			Budget: Budget{Forget: 1, Outsider: 1}},
 	}
 }
@@ -311,8 +311,8 @@ func worldsOfMuch() []*World {
 		{Name: "legacy, two queues, late", Queues: two, Legacy: true, Height: 4,
 			Budget: Budget{WorkerLost: 1, Vanish: 1, Reorg: 1, Resolve: 1}},
 		{Name: "fails over, raised while another waits", Queues: two, Raise: true, Height: 2, Forgets: 7,
-			Lags: lifecycle.PhaseDispatching, Budget: Budget{Forget: 1}},
-		{Name: "fails over, reorganised", Height: 2, Forgets: 3, Lags: lifecycle.PhaseDispatching,
+			Lags: tx.PhaseDispatching, Budget: Budget{Forget: 1}},
+		{Name: "fails over, reorganised", Height: 2, Forgets: 3, Lags: tx.PhaseDispatching,
 			Budget: Budget{Forget: 1, Reorg: 1, Vanish: 1}},
 	}
 }

@@ -4,57 +4,58 @@ import (
 	"slices"
 
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Row is one line of the state table of the contract, or one case of a line, as it
 // shows in a stored change.
 type Row struct {
 	Name string
-	Hit  func(before, after *lifecycle.Transaction, s *lifecycle.Step) bool
+	Hit  func(before, after *tx.Transaction, s *lifecycle.Step) bool
 }
 
-type hit = func(before, after *lifecycle.Transaction, s *lifecycle.Step) bool
+type hit = func(before, after *tx.Transaction, s *lifecycle.Step) bool
 
 // leads matches a change from a phase to another for one of some reasons.
-func leads(from, to lifecycle.Phase, why ...lifecycle.Reason) hit {
-	return func(b, a *lifecycle.Transaction, s *lifecycle.Step) bool {
+func leads(from, to tx.Phase, why ...lifecycle.Reason) hit {
+	return func(b, a *tx.Transaction, s *lifecycle.Step) bool {
 		return b.Phase == from && a.Phase == to && slices.Contains(why, s.Reason)
 	}
 }
 
-func and(f hit, also func(before, after *lifecycle.Transaction, s *lifecycle.Step) bool) hit {
-	return func(b, a *lifecycle.Transaction, s *lifecycle.Step) bool { return f(b, a, s) && also(b, a, s) }
+func and(f hit, also func(before, after *tx.Transaction, s *lifecycle.Step) bool) hit {
+	return func(b, a *tx.Transaction, s *lifecycle.Step) bool { return f(b, a, s) && also(b, a, s) }
 }
 
-func open(_, a *lifecycle.Transaction, _ *lifecycle.Step) bool   { return a.Open() }
-func closed(_, a *lifecycle.Transaction, _ *lifecycle.Step) bool { return !a.Open() }
+func open(_, a *tx.Transaction, _ *lifecycle.Step) bool   { return a.Open() }
+func closed(_, a *tx.Transaction, _ *lifecycle.Step) bool { return !a.Open() }
 
-func legacy(_, a *lifecycle.Transaction, _ *lifecycle.Step) bool {
+func legacy(_, a *tx.Transaction, _ *lifecycle.Step) bool {
 	return a.Last() != nil && a.Last().Legacy
 }
 
-func raised(b, a *lifecycle.Transaction, _ *lifecycle.Step) bool {
+func raised(b, a *tx.Transaction, _ *lifecycle.Step) bool {
 	return len(a.Attempts) > len(b.Attempts)
 }
 
 func code(want string) hit {
-	return func(_, _ *lifecycle.Transaction, s *lifecycle.Step) bool { return s.Aside.Code == want }
+	return func(_, _ *tx.Transaction, s *lifecycle.Step) bool { return s.Aside.Code == want }
 }
 
 // Rows are the state table of the contract.
 func Rows() []Row {
 	const (
-		waiting, dispatching = lifecycle.PhaseWaiting, lifecycle.PhaseDispatching
-		sent, watching       = lifecycle.PhaseSent, lifecycle.PhaseWatching
-		failing, delayed     = lifecycle.PhaseFailing, lifecycle.PhaseDelayed
-		done, failed         = lifecycle.PhaseDone, lifecycle.PhaseFailed
-		unresolved           = lifecycle.PhaseUnresolved
+		waiting, dispatching = tx.PhaseWaiting, tx.PhaseDispatching
+		sent, watching       = tx.PhaseSent, tx.PhaseWatching
+		failing, delayed     = tx.PhaseFailing, tx.PhaseDelayed
+		done, failed         = tx.PhaseDone, tx.PhaseFailed
+		unresolved           = tx.PhaseUnresolved
 	)
-	held := func(_, _ *lifecycle.Transaction, s *lifecycle.Step) bool { return s.Aside.Hold > 0 }
-	permanent := func(_, a *lifecycle.Transaction, _ *lifecycle.Step) bool { return a.Ending == "" }
+	held := func(_, _ *tx.Transaction, s *lifecycle.Step) bool { return s.Aside.Hold > 0 }
+	permanent := func(_, a *tx.Transaction, _ *lifecycle.Step) bool { return a.Ending == "" }
 	return []Row{
 		{"bound", leads(waiting, dispatching, lifecycle.ReasonBound)},
-		{"landed", func(b, a *lifecycle.Transaction, s *lifecycle.Step) bool {
+		{"landed", func(b, a *tx.Transaction, s *lifecycle.Step) bool {
 			return b.Phase.Bound() && a.Phase == done && s.Reason == lifecycle.ReasonLanded
 		}},
 		{"signed", leads(dispatching, sent, lifecycle.ReasonAnswered)},
@@ -73,7 +74,7 @@ func Rows() []Row {
 		{"unresolvable, open", and(leads(dispatching, watching, lifecycle.ReasonAnswered), open)},
 		{
 			"unresolved once dead",
-			and(leads(watching, unresolved, lifecycle.ReasonSettled), func(b, _ *lifecycle.Transaction, _ *lifecycle.Step) bool {
+			and(leads(watching, unresolved, lifecycle.ReasonSettled), func(b, _ *tx.Transaction, _ *lifecycle.Step) bool {
 				return b.Ending == unresolved
 			}),
 		},
@@ -89,19 +90,19 @@ func Rows() []Row {
 		{"overtaken by a reopened one", leads(dispatching, waiting, lifecycle.ReasonBack)},
 		{
 			"delay over",
-			and(leads(delayed, dispatching, lifecycle.ReasonRetry), func(b, a *lifecycle.Transaction, _ *lifecycle.Step) bool {
+			and(leads(delayed, dispatching, lifecycle.ReasonRetry), func(b, a *tx.Transaction, _ *lifecycle.Step) bool {
 				return a.Retries == b.Retries+1
 			}),
 		},
 		{
 			"delay over, no retry used",
-			and(leads(delayed, dispatching, lifecycle.ReasonRetry), func(b, a *lifecycle.Transaction, _ *lifecycle.Step) bool {
+			and(leads(delayed, dispatching, lifecycle.ReasonRetry), func(b, a *tx.Transaction, _ *lifecycle.Step) bool {
 				return a.Retries == b.Retries
 			}),
 		},
 		{"cancelled while waiting", leads(waiting, failed, lifecycle.ReasonCancelled)},
 		{"cancelled in the delay", leads(delayed, failed, lifecycle.ReasonCancelled)},
-		{"cancel asked for, open", and(func(b, a *lifecycle.Transaction, s *lifecycle.Step) bool {
+		{"cancel asked for, open", and(func(b, a *tx.Transaction, s *lifecycle.Step) bool {
 			return a.CancelRequested && !b.CancelRequested
 		}, open)},
 		{"retried by a person", leads(failed, waiting, lifecycle.ReasonOrdered)},
@@ -109,8 +110,8 @@ func Rows() []Row {
 		{"outcome unknown", leads(watching, unresolved, lifecycle.ReasonAmbiguous)},
 		{"said to be dead", leads(unresolved, unresolved, lifecycle.ReasonOrdered)},
 		{"landed late", leads(unresolved, done, lifecycle.ReasonLanded)},
-		{"orphaned", and(leads(done, done, lifecycle.ReasonOrphaned), code(lifecycle.CodeOrphaned))},
-		{"landed again", and(leads(done, done, lifecycle.ReasonLanded), code(lifecycle.CodeRelanded))},
+		{"orphaned", and(leads(done, done, lifecycle.ReasonOrphaned), code(tx.CodeOrphaned))},
+		{"landed again", and(leads(done, done, lifecycle.ReasonLanded), code(tx.CodeRelanded))},
 		{"cannot land any more", leads(done, waiting, lifecycle.ReasonSettled)},
 		{"final", leads(done, done, lifecycle.ReasonFinal)},
 	}

@@ -8,6 +8,7 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // Post posts a MINT.
@@ -20,7 +21,7 @@ func (w *World) PostType(typ, queue, uid string) {
 }
 
 // Get reads a transaction.
-func (w *World) Get(uid string) *lifecycle.Transaction {
+func (w *World) Get(uid string) *tx.Transaction {
 	w.Helper()
 	t, err := w.Store.Get(w.Ctx, uid)
 	w.OK(err)
@@ -28,15 +29,15 @@ func (w *World) Get(uid string) *lifecycle.Transaction {
 }
 
 // Await waits until a transaction has a state, at most limit of simulated time.
-func (w *World) Await(uid string, state lifecycle.State, limit time.Duration) *lifecycle.Transaction {
+func (w *World) Await(uid string, state tx.State, limit time.Duration) *tx.Transaction {
 	w.Helper()
-	return w.AwaitTxn(uid, string(state), limit, func(t *lifecycle.Transaction) bool { return t.State() == state })
+	return w.AwaitTxn(uid, string(state), limit, func(t *tx.Transaction) bool { return t.State() == state })
 }
 
 // AwaitTxn waits until a transaction is as wanted, at most limit of simulated time; what
 // says how that is.
 func (w *World) AwaitTxn(uid, what string, limit time.Duration,
-	until func(*lifecycle.Transaction) bool) *lifecycle.Transaction {
+	until func(*tx.Transaction) bool) *tx.Transaction {
 	w.Helper()
 	tick := time.NewTicker(5 * time.Second)
 	defer tick.Stop()
@@ -105,8 +106,8 @@ func (w *World) InFlight(queue string) []string {
 func (w *World) Once(uids ...string) {
 	w.Helper()
 	for _, uid := range uids {
-		w.Await(uid, lifecycle.Done, 6*time.Hour)
-		w.AwaitTxn(uid, "final", 6*time.Hour, func(t *lifecycle.Transaction) bool { return !t.FinalAt.IsZero() })
+		w.Await(uid, tx.Done, 6*time.Hour)
+		w.AwaitTxn(uid, "final", 6*time.Hour, func(t *tx.Transaction) bool { return !t.FinalAt.IsZero() })
 	}
 	for _, uid := range uids {
 		if got := w.Effects(uid); len(got) != 1 {
@@ -116,7 +117,7 @@ func (w *World) Once(uids ...string) {
 	all, _, err := w.Pool.List(w.Ctx, 100, "")
 	w.OK(err)
 	for _, s := range all {
-		if s.Reason != "" && s.Reason != lifecycle.Rested {
+		if s.Reason != "" && s.Reason != tx.Rested {
 			w.Errorf("sender %.8s is out of use: %s, %s", s.AccountID, s.Reason, s.Detail)
 		}
 	}

@@ -25,6 +25,7 @@ import (
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // go-redis would write of each connection that a test breaks.
@@ -52,7 +53,7 @@ type World struct {
 	// SimulateFirst are the types that are simulated before they are proved.
 	SimulateFirst []string
 	Again         int // the depth at which MINT is tried again, 0 for SETTLE_DEPTH
-	Observe       func(before, after *lifecycle.Transaction, s *lifecycle.Step)
+	Observe       func(before, after *tx.Transaction, s *lifecycle.Step)
 	Meter         sequencer.Meter
 }
 

@@ -14,6 +14,7 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A checker compares what clients were promised with the chain and the log. It
@@ -39,14 +40,14 @@ type checker struct {
 	// Of the event log, as far as it is read.
 	last    int64
 	phase   map[string]string
-	strayed map[string]bool                 // uids whose order is no longer promised: a person stepped in
-	bound   map[string]string               // sender by uid, of what has one
-	unknown map[string]bool                 // uids whose outcome only a person could settle
-	tried   map[string]bool                 // uids of which an attempt was made
-	ended   map[string]ending               // by queue, what ran in it last
-	calm    map[string]calm                 // by uid
-	shown   map[string]lifecycle.QueueState // by queue, as its events draw it
-	polled  map[lifecycle.QueueState]int    // how often a queue was found to be as they do
+	strayed map[string]bool          // uids whose order is no longer promised: a person stepped in
+	bound   map[string]string        // sender by uid, of what has one
+	unknown map[string]bool          // uids whose outcome only a person could settle
+	tried   map[string]bool          // uids of which an attempt was made
+	ended   map[string]ending        // by queue, what ran in it last
+	calm    map[string]calm          // by uid
+	shown   map[string]tx.QueueState // by queue, as its events draw it
+	polled  map[tx.QueueState]int    // how often a queue was found to be as they do
 }
 
 // A gap is a time that Redis has forgotten, as it did at its end.
@@ -68,7 +69,7 @@ func newChecker(s *sim) *checker {
 		asked: map[string]time.Time{}, phase: map[string]string{}, strayed: map[string]bool{},
 		bound: map[string]string{}, unknown: map[string]bool{},
 		tried: map[string]bool{}, ended: map[string]ending{}, unmarked: map[string]bool{},
-		calm: map[string]calm{}, shown: map[string]lifecycle.QueueState{}, polled: map[lifecycle.QueueState]int{},
+		calm: map[string]calm{}, shown: map[string]tx.QueueState{}, polled: map[tx.QueueState]int{},
 	}
 }
 
@@ -367,9 +368,9 @@ func (c *checker) events() {
 			c.strayed[uid] = true
 		}
 		switch e.Code {
-		case lifecycle.CodeOutcomeUnknown:
+		case tx.CodeOutcomeUnknown:
 			c.unknown[uid] = true
-		case lifecycle.CodeOutOfOrder:
+		case tx.CodeOutOfOrder:
 			c.strayed[uid] = true
 			if c.s.commuting {
 				c.fail("event %d: %s is told to be out of order, where there is none", n, uid)
@@ -427,11 +428,11 @@ func (c *checker) inTurn(e *queues.Event) {
 		c.ended[queue] = ending{e.ID, "on-success " + e.ID, e.At}
 	case slices.Contains(holding, string(e.From)) && (to == "failed" || to == "unresolved") && c.tried[e.ID]:
 		c.ended[queue] = ending{e.ID, "on-failure " + e.ID, e.At}
-	case e.From == lifecycle.PhaseDone && to == "waiting" && c.ended[queue].uid == e.ID:
+	case e.From == tx.PhaseDone && to == "waiting" && c.ended[queue].uid == e.ID:
 		delete(c.ended, queue) // it was not the end, and nobody is to be told so
-	case e.From == lifecycle.PhaseWaiting && to == "dispatching" && c.inFlight(queue, e.ID) > 0:
+	case e.From == tx.PhaseWaiting && to == "dispatching" && c.inFlight(queue, e.ID) > 0:
 		// It is made while the callbacks of those ahead are told.
-	case e.From == lifecycle.PhaseWaiting && to == "dispatching":
+	case e.From == tx.PhaseWaiting && to == "dispatching":
 		before := c.ended[queue]
 		delete(c.ended, queue)
 		if before.uid == "" || before.uid == e.ID || e.At.Sub(before.at) >= c.s.Policy.CallbackWait-time.Second {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // terms gives one transaction in four a deadline, and one in ten a time before which it is
@@ -51,7 +51,7 @@ func (c *checker) inTime(uid string, es []devnet.Effect) {
 // what was in flight behind it was over, or all faults were, and a few looks at the chain.
 func (c *checker) overdue(t *txnDoc) {
 	const slack = 10 * time.Minute
-	if t.State != "FAILED" || t.code() != lifecycle.CodeExpired || t.ExpiresAt.IsZero() {
+	if t.State != "FAILED" || t.code() != tx.CodeExpired || t.ExpiresAt.IsZero() {
 		return
 	}
 	at := c.s.healed

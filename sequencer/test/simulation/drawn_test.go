@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // draw moves what the events alone show of their queue, and wants none of its states left out: each goes on
@@ -15,7 +15,7 @@ func (c *checker) draw(e *queues.Event) {
 		return
 	}
 	queue, _, _ := strings.Cut(e.ID, ".")
-	if was := cmp.Or(c.shown[queue], lifecycle.QueueFree); e.QueueFrom != was {
+	if was := cmp.Or(c.shown[queue], tx.QueueFree); e.QueueFrom != was {
 		c.fail("event %d moves queue %s from %s, and the one before had left it in %s", e.Number, queue, e.QueueFrom, was)
 	}
 	if e.QueueFrom != e.QueueTo && (e.Kind == queues.OfQueue || e.From == e.To) {
@@ -35,8 +35,8 @@ func (c *checker) drawn() {
 		return // it may be of before or after
 	}
 	for _, q := range page.Items {
-		state := lifecycle.QueueState(q.State)
-		if drawn := cmp.Or(c.shown[q.Name], lifecycle.QueueFree); state != drawn {
+		state := tx.QueueState(q.State)
+		if drawn := cmp.Or(c.shown[q.Name], tx.QueueFree); state != drawn {
 			c.fail("queue %s is %s at event %d, and its events have drawn %s", q.Name, state, c.last, drawn)
 		}
 		c.polled[state]++

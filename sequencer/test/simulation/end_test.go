@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // settled reports whether nothing is under way any more.
@@ -120,9 +120,9 @@ func (c *checker) end(t *txnDoc, es []devnet.Effect) {
 			c.fail("%s is %s (%v), and took effect: %s", t.UID, t.State, t.code(), describe(es))
 		}
 		// Some end at once: what may pay no more, and what a gateway alone turns away.
-		atOnce := []string{lifecycle.CodeCancelled, "Insufficient_fee", lifecycle.CodeGateway}
+		atOnce := []string{tx.CodeCancelled, "Insufficient_fee", tx.CodeGateway}
 		if t.State == "FAILED" && t.Retries < c.s.Policy.MaxRetries && !slices.Contains(atOnce, t.code()) &&
-			!t.CancelRequested && (t.code() != lifecycle.CodeExpired || t.ExpiresAt.IsZero()) {
+			!t.CancelRequested && (t.code() != tx.CodeExpired || t.ExpiresAt.IsZero()) {
 			c.fail("%s is FAILED (%v) after %d retries", t.UID, t.code(), t.Retries)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A tally is what all seeds together have gone through.
@@ -31,19 +32,19 @@ type tally struct {
 	printed  time.Time
 	lasted   time.Duration
 	calls    map[boundary]uint64
-	polled   map[lifecycle.QueueState]int
+	polled   map[tx.QueueState]int
 }
 
 func newTally(name string) *tally {
 	y := &tally{
 		name: name, began: time.Now(), rows: harness.Rows(), hits: map[boundary]map[string]int{}, ends: map[string]int{},
-		calls: map[boundary]uint64{}, printed: time.Now(), polled: map[lifecycle.QueueState]int{},
+		calls: map[boundary]uint64{}, printed: time.Now(), polled: map[tx.QueueState]int{},
 	}
 	y.reached = make([]int, len(y.rows))
 	return y
 }
 
-func (y *tally) observe(before, after *lifecycle.Transaction, s *lifecycle.Step) {
+func (y *tally) observe(before, after *tx.Transaction, s *lifecycle.Step) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	for i, r := range y.rows {
@@ -160,7 +161,7 @@ func (y *tally) missing() (all []string) {
 			all = append(all, "the row "+r.Name)
 		}
 	}
-	for _, state := range lifecycle.QueueStates {
+	for _, state := range tx.QueueStates {
 		if y.polled[state] == 0 {
 			all = append(all, "a queue in "+string(state))
 		}

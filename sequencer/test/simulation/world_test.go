@@ -25,6 +25,7 @@ import (
 	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A sim is one seed's world, in which everything goes wrong for a while.
@@ -132,7 +133,7 @@ func newSim(t *testing.T, seed uint64, deep bool, sum *tally) *sim {
 		Nodes: s.nodes, SlotTime: simSlot, Seed: seed, FillRate: fill, MaxZkapps: takes, FailWhen: s.failure, K: s.frontier,
 	}, policy)
 	s.Archive = s.frontier > 0 // what nodes let go of, it tells
-	s.Observe = func(before, after *lifecycle.Transaction, step *lifecycle.Step) {
+	s.Observe = func(before, after *tx.Transaction, step *lifecycle.Step) {
 		s.in.step()
 		sum.observe(before, after, step)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // allDone waits until all that was posted is DONE, final and let go of, and
@@ -40,7 +41,7 @@ func (r *rig) allDone() {
 	for _, p := range r.posted {
 		t := r.get(p.uid)
 		attempts += len(t.Attempts)
-		if t.State() != lifecycle.Done || t.Open() {
+		if t.State() != tx.Done || t.Open() {
 			r.Errorf("%s is %s, open: %v", p.uid, t.State(), t.Open())
 		}
 		for _, a := range t.Attempts {
@@ -89,7 +90,7 @@ func (r *rig) unfinished() string {
 		if err != nil {
 			return err.Error()
 		}
-		if t.State() != lifecycle.Done || t.FinalAt.IsZero() || t.Claim != "" {
+		if t.State() != tx.Done || t.FinalAt.IsZero() || t.Claim != "" {
 			return p.uid
 		}
 	}
@@ -98,7 +99,7 @@ func (r *rig) unfinished() string {
 		return err.Error()
 	}
 	for _, s := range all {
-		if s.State() != lifecycle.QueueFree || !s.Available() {
+		if s.State() != tx.QueueFree || !s.Available() {
 			return s.AccountID
 		}
 	}
@@ -119,7 +120,7 @@ func (r *rig) tellFailure() {
 	defer cancel()
 	for _, p := range r.posted {
 		t, err := r.store.Get(ctx, p.uid)
-		if err == nil && t.State() == lifecycle.Done && !t.FinalAt.IsZero() {
+		if err == nil && t.State() == tx.Done && !t.FinalAt.IsZero() {
 			continue
 		}
 		text, _ := json.MarshalIndent(t, "", " ")

@@ -14,7 +14,7 @@ import (
 
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // drained: the first signal lets running work end and gives up the claims, so
@@ -35,7 +35,7 @@ func drained(t *testing.T, bin binaries) {
 			return slices.ContainsFunc(r.posted, func(p posting) bool {
 				x := r.get(p.uid)
 				a := x.Last()
-				return x.Phase == lifecycle.PhaseDispatching && x.Sender == devnet.Key(1) && a != nil && a.State == lifecycle.Planned
+				return x.Phase == tx.PhaseDispatching && x.Sender == devnet.Key(1) && a != nil && a.State == tx.Planned
 			})
 		})
 	}
@@ -50,7 +50,7 @@ func drained(t *testing.T, bin binaries) {
 		if code := r.exitCodeOf(s.program); code != command.ExitOK {
 			t.Errorf("%s: drained with exit code %d", tc.name, code)
 		}
-		if waiting := slices.ContainsFunc(r.posted, func(p posting) bool { return r.get(p.uid).State() != lifecycle.Done }); !waiting {
+		if waiting := slices.ContainsFunc(r.posted, func(p posting) bool { return r.get(p.uid).State() != tx.Done }); !waiting {
 			t.Errorf("%s: nothing is left to be resumed", tc.name)
 		}
 		if r.call(http.MethodPost, r.urls[1]+"/control/release", "", nil) >= 300 {

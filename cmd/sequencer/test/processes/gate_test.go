@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A gate stands between one process and Redis. At the write that a test asks
@@ -36,20 +36,20 @@ type gate struct {
 // A write is one guarded change of a transaction on its way to Redis.
 type write struct {
 	uid   string
-	to    lifecycle.Phase
+	to    tx.Phase
 	names []string // of what goes along
 	// Of the record as it is to be stored.
 	Retries, Landed int
 	Final           int64
 	Attempts        []struct {
-		State     lifecycle.AttemptState
+		State     tx.AttemptState
 		StateHash string
 		Ended     int64
 	}
 }
 
 // last is the state of the latest attempt, "" if there is none.
-func (w write) last() lifecycle.AttemptState {
+func (w write) last() tx.AttemptState {
 	if len(w.Attempts) == 0 {
 		return ""
 	}
@@ -225,7 +225,7 @@ func parseWrites(args []string) (all []write) {
 		}
 		words := argv[1 : n+1]
 		argv = argv[n+1:]
-		w := write{uid: words[0], to: lifecycle.Phase(words[7]), names: words[plain:]}
+		w := write{uid: words[0], to: tx.Phase(words[7]), names: words[plain:]}
 		if !w.to.Valid() || !strings.Contains(words[5], ":") || json.Unmarshal([]byte(words[13]), &w) != nil {
 			return nil
 		}

@@ -15,8 +15,8 @@ import (
 
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // incidents walks from an alert to its remedy, for what befalls an operator at night. What the alert says to
@@ -39,7 +39,7 @@ func incidents(t *testing.T, bin binaries) {
 	r.worker(1)
 	n := &night{rig: r, serving: r.serve("serve", nil)}
 	done := func(uid string) func() bool {
-		return func() bool { return r.phase(uid) == lifecycle.PhaseDone }
+		return func() bool { return r.phase(uid) == tx.PhaseDone }
 	}
 
 	// All workers are down.

@@ -16,7 +16,7 @@ import (
 
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 var (
@@ -40,7 +40,7 @@ func killedAtRandom(t *testing.T, bin binaries) {
 	r.worker(6, "--prove-time", "20ms", "--legacy")
 	l := r.load(*killsSeed)
 	places := []*program{r.place(l, 0), r.place(l, 1)}
-	counts, chain := map[lifecycle.Phase]int{}, map[string]int{}
+	counts, chain := map[tx.Phase]int{}, map[string]int{}
 	for range *kills {
 		l.work(time.Duration(rng.IntN(800)) * time.Millisecond)
 		if what := r.disturbChain(rng); what != "" {
@@ -50,7 +50,7 @@ func killedAtRandom(t *testing.T, bin binaries) {
 		places[i].kill()
 		l.gone(i)
 		for phase, n := range l.look() {
-			if phase != lifecycle.PhaseDone {
+			if phase != tx.PhaseDone {
 				counts[phase] += n
 			}
 		}

@@ -23,8 +23,8 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A ledgerRig is a rig without a Mina node: a Redis, and two simulated ledgers in this
@@ -268,7 +268,7 @@ func batchesDrained(t *testing.T, bin binaries) {
 		}
 		left := 0
 		for _, p := range r.posted {
-			if r.get(p.uid).State() == lifecycle.Waiting {
+			if r.get(p.uid).State() == tx.Waiting {
 				left++
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // A load posts transactions over HTTP without a break, to whichever sequencer
@@ -173,7 +173,7 @@ func (l *load) work(d time.Duration) {
 
 // look counts what is under way by its phase, and makes room for more. What
 // asks for a person gets one.
-func (l *load) look() map[lifecycle.Phase]int {
+func (l *load) look() map[tx.Phase]int {
 	l.r.Helper()
 	l.mu.Lock()
 	var uids []string
@@ -185,15 +185,15 @@ func (l *load) look() map[lifecycle.Phase]int {
 	if err != nil {
 		return nil
 	}
-	counts := map[lifecycle.Phase]int{}
+	counts := map[tx.Phase]int{}
 	for _, t := range ts {
 		counts[t.Phase]++
 		switch t.State() {
-		case lifecycle.Done:
+		case tx.Done:
 			l.mu.Lock()
 			delete(l.under, t.UID)
 			l.mu.Unlock()
-		case lifecycle.Unresolved:
+		case tx.Unresolved:
 			l.attend(t)
 		}
 	}
@@ -202,7 +202,7 @@ func (l *load) look() map[lifecycle.Phase]int {
 
 // attend is a person who is asked for the outcome of what a legacy worker may
 // have sent, looks at the chain, and has it made again if it is not there.
-func (l *load) attend(t *lifecycle.Transaction) {
+func (l *load) attend(t *tx.Transaction) {
 	if t.Error == nil || t.Error.Code != "OUTCOME_UNKNOWN" || !l.r.legacy[t.Sender] {
 		l.problem("%s is %s: %v", t.UID, t.State(), t.Error)
 		return
@@ -269,7 +269,7 @@ func (l *load) resume() {
 		return
 	}
 	for _, s := range accounts {
-		if s.Reason == lifecycle.Rested && s.Until.IsZero() {
+		if s.Reason == tx.Rested && s.Until.IsZero() {
 			_ = l.r.pool.Resume(ctx, s.AccountID)
 		}
 	}

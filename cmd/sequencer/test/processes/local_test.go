@@ -14,7 +14,7 @@ import (
 
 	"mina-sequencer/cmd/sequencer/command"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // local makes the workers of the nth accounts, by the arguments given, commands
@@ -89,7 +89,7 @@ func localWorkers(t *testing.T, bin binaries) {
 		return func() bool {
 			x := r.get(uid)
 			a := x.Last()
-			return x.Phase == lifecycle.PhaseDispatching && a != nil && a.State == lifecycle.Planned
+			return x.Phase == tx.PhaseDispatching && a != nil && a.State == tx.Planned
 		}
 	}
 	for _, tc := range []struct {
@@ -108,8 +108,8 @@ func localWorkers(t *testing.T, bin binaries) {
 			r.ok(syscall.Kill(one, syscall.SIGKILL))
 		}
 		one = r.ready(s, 1, one)
-		r.eventually(patience, tc.name+" is DONE", func() bool { return r.get(tc.name+"-next").State() == lifecycle.Done })
-		if x := r.get(tc.name); x.State() != lifecycle.Done || x.Retries != 0 {
+		r.eventually(patience, tc.name+" is DONE", func() bool { return r.get(tc.name+"-next").State() == tx.Done })
+		if x := r.get(tc.name); x.State() != tx.Done || x.Retries != 0 {
 			t.Errorf("%s: %s, %d retries", tc.name, x.State(), x.Retries)
 		}
 	}
@@ -119,7 +119,7 @@ func localWorkers(t *testing.T, bin binaries) {
 	r.fault(9, `{"on":"dispatch","kind":"die","after":true}`)
 	r.post(s, "legacy", "dead-after-sending")
 	r.ready(s, 9, nine)
-	r.eventually(patience, "it is found on the chain", func() bool { return r.get("dead-after-sending").State() == lifecycle.Done })
+	r.eventually(patience, "it is found on the chain", func() bool { return r.get("dead-after-sending").State() == tx.Done })
 	if x := r.get("dead-after-sending"); len(x.Attempts) != 1 || x.Retries != 0 {
 		t.Errorf("dispatched again: %d retries, %+v", x.Retries, x.Attempts)
 	}
@@ -134,7 +134,7 @@ func localWorkers(t *testing.T, bin binaries) {
 	r.refuses(1)
 	next := r.serve("after a kill", nil)
 	r.ready(next, 1, one)
-	r.eventually(patience, "it is DONE", func() bool { return r.get("orphaned").State() == lifecycle.Done })
+	r.eventually(patience, "it is DONE", func() bool { return r.get("orphaned").State() == tx.Done })
 
 	r.act(next, 9, "resume")
 	r.allDone()

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // nodeHangs: of three nodes one takes connections and never answers, or answers late.
@@ -51,7 +51,7 @@ func nodeHangs(t *testing.T, bin binaries) {
 				uids = append(uids, uid)
 			}
 			for _, uid := range uids {
-				r.eventually(patience, uid+" is done", func() bool { return r.phase(uid) == lifecycle.PhaseDone })
+				r.eventually(patience, uid+" is done", func() bool { return r.phase(uid) == tx.PhaseDone })
 			}
 			d := time.Since(began)
 			took[i] += d

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // TestProcesses runs the programs as they run in service, a real Redis among
@@ -58,28 +58,28 @@ func TestProcesses(t *testing.T) {
 // A moment is when a sequencer is killed: before or after a write reaches Redis.
 type moment struct {
 	name  string
-	phase lifecycle.Phase // that is on disk then
+	phase tx.Phase // that is on disk then
 	after bool
 	match func(write) bool
 	// trouble is made beforehand, so that there is such a write.
 	trouble func(*rig)
 }
 
-func to(p lifecycle.Phase) func(write) bool { return func(w write) bool { return w.to == p } }
+func to(p tx.Phase) func(write) bool { return func(w write) bool { return w.to == p } }
 
-func toWith(p lifecycle.Phase, has func(write) bool) func(write) bool {
+func toWith(p tx.Phase, has func(write) bool) func(write) bool {
 	return func(w write) bool { return w.to == p && has(w) }
 }
 
 // What a write stores for the first time.
-func plans(w write) bool     { return w.last() == lifecycle.Planned && !slices.Contains(w.names, "bytes") }
-func signs(w write) bool     { return slices.Contains(w.names, "bytes") && w.last() == lifecycle.Signed }
+func plans(w write) bool     { return w.last() == tx.Planned && !slices.Contains(w.names, "bytes") }
+func signs(w write) bool     { return slices.Contains(w.names, "bytes") && w.last() == tx.Signed }
 func lands(w write) bool     { return w.Landed > 0 && w.Final == 0 }
 func finalises(w write) bool { return w.Final > 0 }
 func beginsRetry(w write) bool {
-	return w.Retries > 0 && w.last() != lifecycle.Planned
+	return w.Retries > 0 && w.last() != tx.Planned
 }
-func failsIn(w write) bool { return w.last() == lifecycle.FailedIn }
+func failsIn(w write) bool { return w.last() == tx.FailedIn }
 
 func atWorkers(fault string) func(*rig) {
 	return func(r *rig) {
@@ -100,24 +100,24 @@ const (
 
 func moments() []moment {
 	return []moment{
-		{"bound, nothing planned", lifecycle.PhaseDispatching, false, toWith(lifecycle.PhaseDispatching, plans), nil},
-		{"attempt planned", lifecycle.PhaseDispatching, true, toWith(lifecycle.PhaseDispatching, plans), nil},
-		{"worker answered, bytes not stored", lifecycle.PhaseDispatching, false, toWith(lifecycle.PhaseSent, signs), nil},
-		{"bytes stored", lifecycle.PhaseSent, true, toWith(lifecycle.PhaseSent, signs), nil},
-		{"sent, not noted", lifecycle.PhaseSent, false, to(lifecycle.PhaseWatching), nil},
-		{"sent, wait begun", lifecycle.PhaseWatching, true, to(lifecycle.PhaseWatching), nil},
-		{"in a block, not noted", lifecycle.PhaseWatching, false, toWith(lifecycle.PhaseDone, lands), nil},
-		{"failed in a block, not noted", lifecycle.PhaseWatching, false, toWith(lifecycle.PhaseFailing, failsIn), inBlocks},
-		{"failed in a block", lifecycle.PhaseFailing, true, toWith(lifecycle.PhaseFailing, failsIn), inBlocks},
-		{"worker's error", lifecycle.PhaseFailing, true, to(lifecycle.PhaseFailing), atWorkers(workerError)},
-		{"error, delay not begun", lifecycle.PhaseFailing, false, to(lifecycle.PhaseDelayed), atWorkers(workerError)},
-		{"delay begun", lifecycle.PhaseDelayed, true, to(lifecycle.PhaseDelayed), atWorkers(workerError)},
-		{"delay over", lifecycle.PhaseDelayed, false, toWith(lifecycle.PhaseDispatching, beginsRetry), atWorkers(workerError)},
-		{"retry begun", lifecycle.PhaseDispatching, true, toWith(lifecycle.PhaseDispatching, beginsRetry), atWorkers(workerError)},
-		{"worker busy", lifecycle.PhaseDispatching, false, to(lifecycle.PhaseWaiting), atWorkers(workerBusy)},
-		{"back in the queue", lifecycle.PhaseWaiting, true, to(lifecycle.PhaseWaiting), atWorkers(workerBusy)},
-		{"done, callback not told", lifecycle.PhaseDone, true, toWith(lifecycle.PhaseDone, lands), nil},
-		{"done, not final", lifecycle.PhaseDone, false, toWith(lifecycle.PhaseDone, finalises), nil},
+		{"bound, nothing planned", tx.PhaseDispatching, false, toWith(tx.PhaseDispatching, plans), nil},
+		{"attempt planned", tx.PhaseDispatching, true, toWith(tx.PhaseDispatching, plans), nil},
+		{"worker answered, bytes not stored", tx.PhaseDispatching, false, toWith(tx.PhaseSent, signs), nil},
+		{"bytes stored", tx.PhaseSent, true, toWith(tx.PhaseSent, signs), nil},
+		{"sent, not noted", tx.PhaseSent, false, to(tx.PhaseWatching), nil},
+		{"sent, wait begun", tx.PhaseWatching, true, to(tx.PhaseWatching), nil},
+		{"in a block, not noted", tx.PhaseWatching, false, toWith(tx.PhaseDone, lands), nil},
+		{"failed in a block, not noted", tx.PhaseWatching, false, toWith(tx.PhaseFailing, failsIn), inBlocks},
+		{"failed in a block", tx.PhaseFailing, true, toWith(tx.PhaseFailing, failsIn), inBlocks},
+		{"worker's error", tx.PhaseFailing, true, to(tx.PhaseFailing), atWorkers(workerError)},
+		{"error, delay not begun", tx.PhaseFailing, false, to(tx.PhaseDelayed), atWorkers(workerError)},
+		{"delay begun", tx.PhaseDelayed, true, to(tx.PhaseDelayed), atWorkers(workerError)},
+		{"delay over", tx.PhaseDelayed, false, toWith(tx.PhaseDispatching, beginsRetry), atWorkers(workerError)},
+		{"retry begun", tx.PhaseDispatching, true, toWith(tx.PhaseDispatching, beginsRetry), atWorkers(workerError)},
+		{"worker busy", tx.PhaseDispatching, false, to(tx.PhaseWaiting), atWorkers(workerBusy)},
+		{"back in the queue", tx.PhaseWaiting, true, to(tx.PhaseWaiting), atWorkers(workerBusy)},
+		{"done, callback not told", tx.PhaseDone, true, toWith(tx.PhaseDone, lands), nil},
+		{"done, not final", tx.PhaseDone, false, toWith(tx.PhaseDone, finalises), nil},
 	}
 }
 
@@ -125,10 +125,10 @@ func moments() []moment {
 // transaction sent for a while before anything is watched for.
 func legacyMoments() []moment {
 	return []moment{
-		{"legacy: answered, not noted", lifecycle.PhaseDispatching, false, to(lifecycle.PhaseSent), nil},
-		{"legacy: sent", lifecycle.PhaseSent, true, to(lifecycle.PhaseSent), nil},
-		{"legacy: sent, wait not begun", lifecycle.PhaseSent, false, to(lifecycle.PhaseWatching), nil},
-		{"legacy: wait begun", lifecycle.PhaseWatching, true, to(lifecycle.PhaseWatching), nil},
+		{"legacy: answered, not noted", tx.PhaseDispatching, false, to(tx.PhaseSent), nil},
+		{"legacy: sent", tx.PhaseSent, true, to(tx.PhaseSent), nil},
+		{"legacy: sent, wait not begun", tx.PhaseSent, false, to(tx.PhaseWatching), nil},
+		{"legacy: wait begun", tx.PhaseWatching, true, to(tx.PhaseWatching), nil},
 	}
 }
 
@@ -136,7 +136,7 @@ func legacyMoments() []moment {
 // time, everything is done once and in order.
 func killedInEveryPhase(t *testing.T, bin binaries) {
 	lane.All(t, `KilledAtRandom and TestCrashPoints kill at these writes, too`)
-	k := &killing{t: t, counts: map[lifecycle.Phase]int{}}
+	k := &killing{t: t, counts: map[tx.Phase]int{}}
 
 	r := newRig(t, bin, "killed", nil)
 	for n := range uint64(3) {
@@ -148,15 +148,15 @@ func killedInEveryPhase(t *testing.T, bin binaries) {
 		r.post(s, fmt.Sprintf("q%d", i%2), fmt.Sprintf("first-%d", i))
 	}
 	s.kill()
-	k.note("accepted", r.get("first-3").Phase, lifecycle.PhaseWaiting)
+	k.note("accepted", r.get("first-3").Phase, tx.PhaseWaiting)
 	k.at(r, moments())
 
 	r = newRig(t, bin, "killed-legacy", nil)
 	r.worker(4, "--prove-time", "30ms", "--legacy")
 	k.at(r, legacyMoments())
 
-	for _, p := range []lifecycle.Phase{lifecycle.PhaseWaiting, lifecycle.PhaseDispatching, lifecycle.PhaseSent, lifecycle.PhaseWatching,
-		lifecycle.PhaseFailing, lifecycle.PhaseDelayed, lifecycle.PhaseDone} {
+	for _, p := range []tx.Phase{tx.PhaseWaiting, tx.PhaseDispatching, tx.PhaseSent, tx.PhaseWatching,
+		tx.PhaseFailing, tx.PhaseDelayed, tx.PhaseDone} {
 		if k.counts[p] == 0 {
 			t.Errorf("never killed in %s", p)
 		}
@@ -169,11 +169,11 @@ func killedInEveryPhase(t *testing.T, bin binaries) {
 type killing struct {
 	t      *testing.T
 	kills  int
-	counts map[lifecycle.Phase]int
+	counts map[tx.Phase]int
 	table  strings.Builder
 }
 
-func (k *killing) note(name string, p, want lifecycle.Phase) {
+func (k *killing) note(name string, p, want tx.Phase) {
 	if p != want {
 		k.t.Errorf("killed at %q: %s is on disk, want %s", name, p, want)
 	}
@@ -258,7 +258,7 @@ func takenOver(t *testing.T, bin binaries) {
 		calls := 0
 		for _, uid := range r.claimed(two) {
 			a := r.get(uid).Last()
-			if a != nil && (a.State == lifecycle.Called || a.State == lifecycle.Planned && a.Sender != account) {
+			if a != nil && (a.State == tx.Called || a.State == tx.Planned && a.Sender != account) {
 				calls++
 			}
 		}
@@ -319,11 +319,11 @@ func legacyWorkerDies(t *testing.T, bin binaries) {
 		t.Errorf("the worker ended with %d", code)
 	}
 	r.worker(2, "--legacy")
-	r.eventually(patience, "nobody knows", func() bool { return r.get("before").State() == lifecycle.Unresolved })
+	r.eventually(patience, "nobody knows", func() bool { return r.get("before").State() == tx.Unresolved })
 	if x := r.get("before"); x.Error == nil || x.Error.Code != "OUTCOME_UNKNOWN" || len(x.Attempts) != 1 || x.Retries != 0 {
 		t.Errorf("error %v, %d retries, %+v", x.Error, x.Retries, x.Attempts)
 	}
-	if x, err := r.pool.Get(t.Context(), devnet.Key(2)); err != nil || x.Reason != lifecycle.OutcomeUnknown {
+	if x, err := r.pool.Get(t.Context(), devnet.Key(2)); err != nil || x.Reason != tx.OutcomeUnknown {
 		t.Errorf("its sender: %+v, %v", x, err)
 	}
 	var problem struct{ Code string }
@@ -334,7 +334,7 @@ func legacyWorkerDies(t *testing.T, bin binaries) {
 	if status := r.call(http.MethodPost, at+"/resolve", `{"outcome":"dead"}`, nil); status != http.StatusOK {
 		t.Errorf("resolve: %d", status)
 	}
-	if x, err := r.pool.Get(t.Context(), devnet.Key(2)); err != nil || !x.Available() || x.State() != lifecycle.QueueFree {
+	if x, err := r.pool.Get(t.Context(), devnet.Key(2)); err != nil || !x.Available() || x.State() != tx.QueueFree {
 		t.Errorf("its sender: %+v, %v", x, err)
 	}
 	if status := r.call(http.MethodPost, at+"/retry", "", nil); status >= 300 {
@@ -348,13 +348,13 @@ func legacyWorkerDies(t *testing.T, bin binaries) {
 	// The sequencer dies with the worker's answer in hand.
 	s.kill()
 	s = r.serve("killed", map[string]string{"SEQUENCER_REDIS_URL": "redis://" + r.gate.addr})
-	hit := r.gate.shutAt(to(lifecycle.PhaseSent), false)
+	hit := r.gate.shutAt(to(tx.PhaseSent), false)
 	r.post(s, "answered", "answered")
 	r.post(s, "answered", "behind")
 	select {
 	case w := <-hit:
 		s.kill()
-		if x := r.get(w.uid); x.Hash() != "" || x.Phase != lifecycle.PhaseDispatching {
+		if x := r.get(w.uid); x.Hash() != "" || x.Phase != tx.PhaseDispatching {
 			t.Errorf("killed too late: %s is %s, hash %s", w.uid, x.Phase, x.Hash())
 		}
 	case <-time.After(patience):

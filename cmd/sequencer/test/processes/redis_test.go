@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // redisKilled: Redis is killed with -9 under load, again and again, and comes
@@ -173,11 +173,11 @@ func replicaPromoted(t *testing.T, bin binaries) {
 	}
 	r.post(first, "held", "before-held")
 	r.ok(r.store.Pause(t.Context(), "held", "until the failover"))
-	states := func() (at map[string]*lifecycle.Transaction, done int) {
-		at = map[string]*lifecycle.Transaction{}
+	states := func() (at map[string]*tx.Transaction, done int) {
+		at = map[string]*tx.Transaction{}
 		for _, p := range r.posted {
 			x := r.get(p.uid)
-			if at[p.uid] = x; x.State() == lifecycle.Done {
+			if at[p.uid] = x; x.State() == tx.Done {
 				done++
 			}
 		}

@@ -16,8 +16,8 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/lane"
+	"mina-sequencer/sequencer/tx"
 )
 
 // restored: Redis is backed up under load, by the commands of docs/production.md. Later
@@ -36,7 +36,7 @@ func restored(kind string) func(*testing.T, binaries) {
 		}
 		done := func() (n int) {
 			for _, p := range r.posted {
-				if x, err := r.store.Get(t.Context(), p.uid); err == nil && x.State() == lifecycle.Done {
+				if x, err := r.store.Get(t.Context(), p.uid); err == nil && x.State() == tx.Done {
 					n++
 				}
 			}

@@ -31,7 +31,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // binaries are the programs under test. The go tool builds them, which no cached result knows
@@ -322,7 +322,7 @@ func (r *rig) control(what, body string) {
 	}
 }
 
-func (r *rig) get(uid string) *lifecycle.Transaction {
+func (r *rig) get(uid string) *tx.Transaction {
 	r.Helper()
 	t, err := r.store.Get(r.Context(), uid)
 	r.ok(err)
@@ -330,7 +330,7 @@ func (r *rig) get(uid string) *lifecycle.Transaction {
 }
 
 // phase is that of a transaction now, "" if it cannot be told; for any goroutine.
-func (r *rig) phase(uid string) lifecycle.Phase {
+func (r *rig) phase(uid string) tx.Phase {
 	t, err := r.store.Get(context.Background(), uid)
 	if err != nil {
 		return ""

@@ -1,4 +1,4 @@
-package lifecycle
+package tx
 
 import (
 	"encoding/json"

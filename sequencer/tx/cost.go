@@ -1,4 +1,4 @@
-package lifecycle
+package tx
 
 // Cost is what the attempts of t have cost, or may still cost, in nanomina. Of those
 // with one nonce only one can land, so the dearest of them counts.

@@ -1,4 +1,4 @@
-package lifecycle
+package tx
 
 // A Watch asks the tracker what has become of one (payer, nonce), by every
 // command that was ever signed for it.

@@ -1,4 +1,4 @@
-package lifecycle
+package tx
 
 import (
 	"encoding/json"
@@ -126,8 +126,8 @@ func (s AttemptState) Outcome() Outcome { return attemptStates[s].outcome }
 // Unmade reports whether nothing of an attempt has left this process in s, or will as it is.
 func (s AttemptState) Unmade() bool { return attemptStates[s].unmade }
 
-// shallow is s where a reorg may yet undo it, deep the same where it may not any more.
-func (s AttemptState) shallow() AttemptState {
+// Shallow is s where a reorg may yet undo it, deep the same where it may not any more.
+func (s AttemptState) Shallow() AttemptState {
 	switch s {
 	case FailedIn:
 		return FailedShallow
@@ -137,7 +137,7 @@ func (s AttemptState) shallow() AttemptState {
 	return s
 }
 
-func (s AttemptState) deep() AttemptState {
+func (s AttemptState) Deep() AttemptState {
 	switch s {
 	case FailedShallow:
 		return FailedIn
@@ -183,8 +183,8 @@ var Causes = []Cause{
 	CauseNetwork, CauseGateway, CauseNodes, CauseNonce,
 }
 
-// causeOf is the cause by what a node said.
-func causeOf(e *Error) Cause {
+// CauseOf is the cause by what a node said.
+func CauseOf(e *Error) Cause {
 	switch {
 	case e == nil:
 		return NoCause
@@ -200,29 +200,29 @@ func causeOf(e *Error) Cause {
 	return NoCause
 }
 
-// become puts a into a state.
-func (a *Attempt) become(s AttemptState, now time.Time) {
+// Become puts a into a state.
+func (a *Attempt) Become(s AttemptState, now time.Time) {
 	if a.State, a.EndedAt = s, now; !attemptStates[s].over {
 		a.EndedAt = time.Time{}
 	}
 }
 
-// blame says why a is where it is.
-func (a *Attempt) blame(c Cause, e *Error) { a.Cause, a.Error = c, e }
+// Blame says why a is where it is.
+func (a *Attempt) Blame(c Cause, e *Error) { a.Cause, a.Error = c, e }
 
-// drop ends what nothing of has left; e is nil where it was not wanted any more.
-func (a *Attempt) drop(c Cause, e *Error, now time.Time) {
-	a.become(Dropped, now)
-	a.blame(c, e)
+// Drop ends what nothing of has left; e is nil where it was not wanted any more.
+func (a *Attempt) Drop(c Cause, e *Error, now time.Time) {
+	a.Become(Dropped, now)
+	a.Blame(c, e)
 }
 
-// letGo ends what may have been sent, and is followed no longer.
-func (a *Attempt) letGo(now time.Time) {
+// LetGo ends what may have been sent, and is followed no longer.
+func (a *Attempt) LetGo(now time.Time) {
 	if a.State == Invalid {
-		a.become(FailedIn, now)
+		a.Become(FailedIn, now)
 		return
 	}
-	a.become(Abandoned, now)
+	a.Become(Abandoned, now)
 }
 
 // Outcome is what a client is told of a.
@@ -235,8 +235,8 @@ func (a *Attempt) Open() bool { return attemptStates[a.State].open }
 // Over reports whether the fate of a is told.
 func (a *Attempt) Over() bool { return attemptStates[a.State].over }
 
-// taken reports whether a may still land, and a node has or had it.
-func (a *Attempt) taken() bool { return attemptStates[a.State].taken }
+// Taken reports whether a may still land, and a node has or had it.
+func (a *Attempt) Taken() bool { return attemptStates[a.State].taken }
 
 // Spent reports whether a has used up its nonce.
 func (a *Attempt) Spent() bool { return a.State == Included || a.Failed() }
@@ -253,21 +253,21 @@ func (a *Attempt) Pending() bool { return a.State == Planned || a.State == Early
 // Lost reports whether a was asked for, and the answer got lost: its worker may know it.
 func (a *Attempt) Lost() bool { return a.Pending() && a.Cause == CauseLost }
 
-// wasOut reports whether a is, or was, more than a plan and a call.
-func (a *Attempt) wasOut() bool { return !a.State.Unmade() && a.State != Called }
+// WasOut reports whether a is, or was, more than a plan and a call.
+func (a *Attempt) WasOut() bool { return !a.State.Unmade() && a.State != Called }
 
-// provedAhead reports whether a was proved before its turn, and the next attempt takes its proof.
-func (a *Attempt) provedAhead() bool { return a != nil && a.State == Proved && a.Cause == CauseEarly }
+// ProvedAhead reports whether a was proved before its turn, and the next attempt takes its proof.
+func (a *Attempt) ProvedAhead() bool { return a != nil && a.State == Proved && a.Cause == CauseEarly }
 
-// stalled reports whether a was kept from all nodes by what is no fault of its own: when it was sent
+// Stalled reports whether a was kept from all nodes by what is no fault of its own: when it was sent
 // the network took nothing from anybody, or no node was seen to take it.
-func (a *Attempt) stalled() bool {
+func (a *Attempt) Stalled() bool {
 	return a != nil && slices.Contains([]Cause{CauseNetwork, CauseGateway, CauseNodes}, a.Cause)
 }
 
-// paidTooLittle reports whether a has shown that its fee is too low.
-func (a *Attempt) paidTooLittle() bool {
-	return a.State == Expired && !a.stalled() || a.State == Refused && a.Cause == CauseCheap
+// PaidTooLittle reports whether a has shown that its fee is too low.
+func (a *Attempt) PaidTooLittle() bool {
+	return a.State == Expired && !a.Stalled() || a.State == Refused && a.Cause == CauseCheap
 }
 
 // costs reports whether a's fee is spent, or may yet be.

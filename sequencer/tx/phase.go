@@ -1,4 +1,4 @@
-package lifecycle
+package tx
 
 // State is where a transaction stands, as its owner sees it.
 type State string

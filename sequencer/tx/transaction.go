@@ -1,6 +1,7 @@
-package lifecycle
+package tx
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -181,11 +182,11 @@ func (t *Transaction) ShownData() json.RawMessage {
 	return t.Data
 }
 
-// shown is the number of an attempt of that hash that a node has, and that nobody knew to be with
+// Shown is the number of an attempt of that hash that a node has, and that nobody knew to be with
 // one; 0 for none.
-func (t *Transaction) shown(hash string) int {
+func (t *Transaction) Shown(hash string) int {
 	for i := range t.Attempts {
-		if a := &t.Attempts[i]; !a.Legacy && a.State == Unknown && a.stalled() && a.Is(hash) {
+		if a := &t.Attempts[i]; !a.Legacy && a.State == Unknown && a.Stalled() && a.Is(hash) {
 			return a.Number
 		}
 	}
@@ -237,3 +238,67 @@ const (
 	OnSuccess Callback = "on-success"
 	OnFailure Callback = "on-failure"
 )
+
+// Terms are what a client asks for along with a transaction. They never change.
+type Terms struct {
+	// NotBefore: it is not dispatched before, and what stands behind it in its queue waits,
+	// too. Zero: at once.
+	NotBefore time.Time
+	// ExpiresAt: nothing of it lands after. Zero: it may land whenever.
+	ExpiresAt time.Time
+	// MaxFee is the most that an attempt may pay, nanomina; 0 leaves it to the policy.
+	MaxFee uint64
+}
+
+// Standing is the attempt by which t is DONE and may yet be orphaned, or that was in a
+// block and may land again, nil if there is none: no other may take its nonce.
+func (t *Transaction) Standing() *Attempt {
+	if t.Phase == PhaseDone && t.FinalAt.IsZero() {
+		return t.Attempt(t.Landed)
+	}
+	if a := t.FirstOpen(); t.Phase == PhaseUnresolved && a != nil && a.StateHash != "" {
+		return a
+	}
+	return nil
+}
+
+// Legacy reports whether a worker that sends by itself made what may land or has
+// landed: then nobody here has its bytes.
+func (t *Transaction) Legacy() bool {
+	for i := range t.Attempts {
+		if a := &t.Attempts[i]; a.Legacy && (a.Open() || a.Number == t.Landed) {
+			return true
+		}
+	}
+	return false
+}
+
+// HasOut reports whether an attempt of t may be on the chain, or is and may be orphaned.
+func (t *Transaction) HasOut(a *Attempt) bool { return a.Open() || a.Shallow() || a == t.Standing() }
+
+// Out reports whether something of t may be on the chain, or is and may be orphaned.
+func (t *Transaction) Out() bool { return t.Open() || t.Shallow() != nil || t.Standing() != nil }
+
+// Shallow is an attempt of t that is closed and shallow, nil if there is none. All share its
+// sender and nonce.
+func (t *Transaction) Shallow() *Attempt {
+	for i := range t.Attempts {
+		if a := &t.Attempts[i]; a.Shallow() {
+			return a
+		}
+	}
+	return nil
+}
+
+// Words are what went wrong, on one line of bounded length.
+func (e *Error) Words() string { return Short(cmp.Or(e.Message, e.Code)) }
+
+// Short bounds what workers and nodes have to say, on one line.
+func Short(text string) string {
+	const most = 200
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}

@@ -1,4 +1,4 @@
-package lifecycle
+package tx
 
 import (
 	"testing"
@@ -29,13 +29,13 @@ func TestAttemptStates(t *testing.T) {
 			t.Errorf("%s: open %t, over %t, pending %t", s, a.Open(), a.Over(), a.Pending())
 		case row.taken && !row.open, row.unmade != (row.outcome == "prepared" && s != Called):
 			t.Errorf("%s: %+v", s, row)
-		case s.shallow().deep() != s && s.shallow() != s, s.deep().deep() != s.deep():
-			t.Errorf("%s: shallow %s, deep %s", s, s.shallow(), s.deep())
-		case s.deep().Outcome() != s.Outcome(): // a client does not see it
-			t.Errorf("%s is told as %s, and deep as %s", s, s.Outcome(), s.deep().Outcome())
+		case s.Shallow().Deep() != s && s.Shallow() != s, s.Deep().Deep() != s.Deep():
+			t.Errorf("%s: shallow %s, deep %s", s, s.Shallow(), s.Deep())
+		case s.Deep().Outcome() != s.Outcome(): // a client does not see it
+			t.Errorf("%s is told as %s, and deep as %s", s, s.Outcome(), s.Deep().Outcome())
 		}
 		a.EndedAt = before
-		a.become(s, then)
+		a.Become(s, then)
 		if want := (map[bool]time.Time{true: then})[a.Over()]; a.EndedAt != want {
 			t.Errorf("%s ended at %v", s, a.EndedAt)
 		}
