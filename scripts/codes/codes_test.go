@@ -58,10 +58,10 @@ func TestComplete(t *testing.T) {
 	api := constants(t, "api", byName(regexp.MustCompile(`^code[A-Z]`).MatchString))
 	same(t, "the problems of api", all(codes.Problems), api)
 	same(t, "the codes of api/client", all(codes.Problems), constants(t, "api/client", typed("Code")))
-	same(t, "the reasons of senders", all(codes.Reasons), constants(t, "sequencer/lifecycle", typed("SenderReason")))
+	same(t, "the reasons of senders", all(codes.Reasons), constants(t, "sequencer/tx", typed("SenderReason")))
 	same(t, "the exit codes", all(codes.Exits), exitCodes(t))
 
-	lifecycle := constants(t, "sequencer/lifecycle", byName(own))
+	lifecycle := constants(t, "sequencer/tx", byName(own))
 	others := slices.Concat(constants(t, "dispatcher", byName(own)), constants(t, "mina", byName(own)),
 		constants(t, "sequencer/fees", byName(own)))
 	stored := matches(t, `\bevent\([^\n]*'([A-Z_]+)'(?:, [a-z]+)?\)|\bresumed\('([A-Z_]+)'`, "queues/lua/*.lua", "senders/*.lua")
@@ -72,7 +72,7 @@ func TestComplete(t *testing.T) {
 
 	known := slices.Concat(lifecycle, others, all(codes.Reasons))
 	has(t, "told by an event", slices.Concat(lifecycle, stored), all(codes.Events))
-	words := matches(t, `"([A-Z][a-z]+(?:_[a-z]+)+)"`, "mina/*.go", "sequencer/fees/*.go", "sequencer/lifecycle/*.go")
+	words := matches(t, `"([A-Z][a-z]+(?:_[a-z]+)+)"`, "mina/*.go", "sequencer/fees/*.go", "sequencer/tx/*.go", "sequencer/lifecycle/*.go")
 	for _, code := range all(codes.Failures) {
 		if _, err := strconv.Atoi(code); err != nil && !slices.Contains(known, code) && !slices.Contains(words, code) {
 			t.Errorf("%s is no error of a transaction any more", code)

@@ -1,6 +1,6 @@
 // Package lifecycle decides what becomes of a transaction, and does nothing else: it
 // has no context, no clock, no randomness, no I/O and no log, and imports nothing of
-// this project. All types that are stored or decided on are its own.
+// this project but the nouns that it decides on, of package tx, and fees.
 //
 //	Decide(View) Step          what is to be done next, and why
 //	Learn(View, Result) Step   what a result makes of what is stored and known
