@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-go test-node test-client test-kit test-signer test-ledger-node check-workers test-python test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench demo e2e e2e-proofs e2e-proofs-ci e2e-width
+.PHONY: help build test test-go test-node test-client test-kit test-signer test-ledger-node check-workers test-python test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench bench-failover demo e2e e2e-proofs e2e-proofs-ci e2e-width
 .PHONY: client lint lint-all size codes packages tutorial site screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
@@ -95,6 +95,9 @@ kills: setup ## Kill running processes at KILLS random moments, default 200
 
 webhooks: setup ## Deliver WEBHOOKS events, default 100000, to an endpoint in trouble
 	TEST_LANE=all go test ./cmd/sequencer/test/processes -run TestWebhookProcesses -v -timeout 2h -webhooks=$(WEBHOOKS)
+
+bench-failover: setup ## Measure how long after Redis dies the next attempt is planned and sent, ten times in each of four set-ups
+	TEST_LANE=nightly go test ./cmd/sequencer/test/processes -run '^TestFailOverTimes$$' -v $(FOREVER) -failovers 10
 
 prices: ## Show what fees by the market buy on simulated days, beside constant ones
 	go test ./mina/devnet -run '^TestPrices$$' -v

@@ -36,7 +36,7 @@ func (r *Recorder) note(change func(*queues.Sample)) {
 
 // Sequencer has m told too.
 func (r *Recorder) Sequencer(m sequencer.Meter) sequencer.Meter {
-	moved, settled := m.Moved, m.Settled
+	moved, included := m.Moved, m.Included
 	m.Moved = func(x sequencer.Move) {
 		moved(x)
 		from, to := x.From.State(), x.To.State()
@@ -52,8 +52,8 @@ func (r *Recorder) Sequencer(m sequencer.Meter) sequencer.Meter {
 			}
 		})
 	}
-	m.Settled = func(x sequencer.Settlement) {
-		settled(x)
+	m.Included = func(x sequencer.Inclusion) {
+		included(x)
 		r.note(func(s *queues.Sample) { s.Fees += x.Fee })
 	}
 	return m

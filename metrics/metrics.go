@@ -221,7 +221,7 @@ func (m *Metrics) Handler() http.Handler {
 // Sequencer is what package sequencer tells.
 func (m *Metrics) Sequencer() sequencer.Meter {
 	return sequencer.Meter{
-		Moved: m.moved, Settled: m.settled, Called: m.called, Posted: m.posted,
+		Moved: m.moved, Included: m.included, Called: m.called, Posted: m.posted,
 		Raised:   func(typ string) { m.raises.WithLabelValues(typ).Inc() },
 		Apart:    func(typ string) { m.apart.WithLabelValues(typ).Inc() },
 		TookOver: func(n int) { m.takeover.WithLabelValues().Add(float64(n)) },
@@ -288,7 +288,7 @@ func (m *Metrics) moved(x sequencer.Move) {
 	}
 }
 
-func (m *Metrics) settled(x sequencer.Settlement) {
+func (m *Metrics) included(x sequencer.Inclusion) {
 	outcome := "landed"
 	if x.Failed {
 		outcome = "failed"

@@ -38,7 +38,7 @@ const (
 	scanStep  = 1000 // keys or members asked for at a time
 )
 
-// Audit holds what is stored against itself: every record, queue, sender and
+// Audit compares what is stored with itself: every record, queue, sender and
 // index. It reads in small steps, changes nothing, and hands the transactions
 // over as it comes to them, some of them more than once. On a live system a
 // finding may be of something that was just changing: Reaudit looks again.
@@ -194,7 +194,7 @@ func (a *audit) take(kind string, v any) (names int, err error) {
 	return names, r.err
 }
 
-// transaction holds a record against the indexes and against its queue.
+// transaction compares a record with the indexes and with its queue.
 func (a *audit) transaction(r *reply, uid string, l []any) Record {
 	is := stored{posted: r.string(r.at(l, 1)), text: r.string(r.at(l, 2)), facts: r.fields(r.at(l, 3))}
 	more, changed := r.fields(r.at(l, 4)), is.text != ""
@@ -253,7 +253,7 @@ func (a *audit) transaction(r *reply, uid string, l []any) Record {
 	return Record{t, more["bytes"] == "1"}
 }
 
-// queue holds a queue's record against what runs and what waits.
+// queue compares a queue's record with what runs and what waits.
 func (a *audit) queue(name, text string, more map[string]string) {
 	if text == "" {
 		return
@@ -311,7 +311,7 @@ func (a *audit) queue(name, text string, more map[string]string) {
 	}
 }
 
-// train holds what is in flight of a queue, where that is several, against being one train.
+// train checks that what is in flight of a queue, where that is several, is one train.
 // A record that cannot be read is found by itself.
 func (a *audit) train(r *reply, queue string, run []any) {
 	var last, open *tx.Transaction // the one before, and the last that may land
@@ -341,7 +341,7 @@ func (a *audit) train(r *reply, queue string, run []any) {
 	}
 }
 
-// sender holds a sender against its queue and the free set.
+// sender compares a sender with its queue and the free set.
 func (a *audit) sender(account string, s, more map[string]string) {
 	if s["group"] == "" { // what is known of an account that is not registered
 		return
@@ -368,7 +368,7 @@ func (a *audit) sender(account string, s, more map[string]string) {
 	}
 }
 
-// member holds one entry of an index against what it stands for.
+// member compares one entry of an index with what it stands for.
 func (a *audit) member(index, name string, there, owned bool, says string) {
 	if !there {
 		return

@@ -232,10 +232,10 @@ func planned(plan tx.Attempt) (before, after string) {
 
 // A Pulse is what a process learns when it renews its claims.
 type Pulse struct {
-	// Known is false if Redis did not know the process: it is new, or was taken
-	// for dead and has lost its claims.
-	Known bool
-	Dead  []string // processes whose claims have run out
+	// Renewed is false if there was nothing to renew: the process is new, or was taken for dead and
+	// has lost its claims.
+	Renewed bool
+	Dead    []string // processes whose claims have run out
 	Stage
 }
 
@@ -251,11 +251,14 @@ func (s *Store) Heartbeat(ctx context.Context, process string, ttl time.Duration
 	l := r.list(v)
 	stage := r.string(r.at(l, 3))
 	p := Pulse{
-		Known: r.int(r.at(l, 0)) == 0,
-		Stage: Stage{Server: r.string(r.at(l, 2)), Settled: stage == "settled", Turn: stage == "turn"},
+		Renewed: r.int(r.at(l, 0)) == 0,
+		Stage:   Stage{Server: r.string(r.at(l, 2)), Settled: stage == "settled", Turn: stage == "turn"},
 	}
 	if len(l) > 4 {
 		p.Dead = r.strings(l[4:])
+	}
+	if r.err == nil {
+		s.confirmer.follow(p.Server)
 	}
 	if r.err == nil && p.Settled {
 		s.marks.sure(p.Server, marked)
@@ -312,7 +315,7 @@ type TickRequest struct {
 // follows what is due. Error: ErrUnavailable.
 func (s *Store) Tick(ctx context.Context, q TickRequest) (Tick, error) {
 	v, err := s.Run(ctx, tickScript, q.Process, q.Most, inMillis(q.Lease),
-		inMillis(s.known()), inMillis(s.EventsKeep), inMillis(q.Grace))
+		inMillis(s.keyKept()), inMillis(s.EventsKeep), inMillis(q.Grace))
 	if err != nil {
 		return Tick{}, err
 	}

@@ -210,10 +210,10 @@ func testTakeOver(f *fixture) {
 		f.ok(f.store.Postpone(f.ctx, other, now.UID, 0))
 	}
 	f.to("a", tx.PhaseDone)
-	if p, err := f.store.Heartbeat(f.ctx, other, long, ""); p.Known || err != nil {
+	if p, err := f.store.Heartbeat(f.ctx, other, long, ""); p.Renewed || err != nil {
 		f.Errorf("the dead one is back and known: %+v, %v", p, err)
 	}
-	if p, err := f.store.Heartbeat(f.ctx, other, long, ""); !p.Known || err != nil {
+	if p, err := f.store.Heartbeat(f.ctx, other, long, ""); !p.Renewed || err != nil {
 		f.Errorf("the second heartbeat is not known: %+v, %v", p, err)
 	}
 }

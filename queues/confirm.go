@@ -17,7 +17,7 @@ import (
 // worker that sends, or for a ledger is therefore confirmed first: by so many replicas as
 // Options.Replicas says or, of AllReplicas, by each one that is online, for any of them may be
 // promoted. Where the namespace ever had a replica, one at least must be online: the one that is
-// gone may come back as the primary. That holds for replicaGrace after the last one was seen, by a
+// gone may come back as the primary. That is so for replicaGrace after the last one was seen, by a
 // mark in Redis that a promotion does not clear. Where there never was one, nobody confirms.
 
 // AllReplicas has all replicas that are online confirm.
@@ -45,6 +45,7 @@ type confirmer struct {
 	since atomic.Pointer[time.Time] // since when they do not confirm, nil if they do
 
 	mu     sync.Mutex
+	server string    // the history that this is of
 	online int       // replicas, as the server said last
 	seen   time.Time // when there was one last, by the clock of Redis; zero: never
 	now    time.Time // of that clock, as the server said last
@@ -87,6 +88,17 @@ func (c *confirmer) noted(online int, now time.Time) {
 	if online > 0 {
 		c.seen = c.now
 	}
+}
+
+// follow notes which Redis answers. One that was promoted has fewer replicas than the one before it, one
+// perhaps: more would be waited for in vain, a confirmTimeout long. If it has more it says so at the write.
+func (c *confirmer) follow(server string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.server != "" && c.server != server {
+		c.online = min(c.online, 1)
+	}
+	c.server = server
 }
 
 // onlineReplicas counts those that have caught up, by the section replication of INFO.

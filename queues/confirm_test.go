@@ -150,3 +150,32 @@ func TestReplicaPromoted(t *testing.T) {
 		t.Error("a replica that was promoted does without one")
 	}
 }
+
+// TestFewerReplicas: the one that is promoted has fewer replicas than it had beside it: a write of then
+// waits for one, and not in vain for all that there were.
+func TestFewerReplicas(t *testing.T) {
+	t.Parallel()
+	e := redistest.Mini(t)
+	store, err := queues.Open(e.Client, queues.Options{Namespace: "fewer", Replicas: queues.AllReplicas})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants := func(when string, n int) {
+		t.Helper()
+		if _, err := store.Heartbeat(t.Context(), "P", time.Minute, ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := store.Wanted(); got != n {
+			t.Errorf("%s: %d have to confirm, not %d", when, got, n)
+		}
+	}
+	wants("alone", 0)
+	e.Restart()
+	wants("alone, restarted", 0)
+	store.ReplicasOnline(2)
+	wants("with two", 2)
+	e.Restart()
+	wants("promoted", 1)
+	store.ReplicasOnline(2)
+	wants("as the promoted one says", 2)
+}

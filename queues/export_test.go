@@ -51,3 +51,9 @@ func (s *Store) ReplicaSeen(by time.Duration) {
 	defer s.confirmer.mu.Unlock()
 	s.confirmer.seen = s.confirmer.seen.Add(by)
 }
+
+// Wanted is how many replicas have to confirm a write, where the server has said last that so many are online.
+func (s *Store) Wanted() int { return s.wanted() }
+
+// ReplicasOnline has a store know of some.
+func (s *Store) ReplicasOnline(n int) { s.confirmer.noted(n, time.Now()) }

@@ -54,7 +54,7 @@ func addFacts(t *tx.Transaction, facts map[string]string) {
 }
 
 // Record adds facts of an attempt, and has the owner of the transaction look at them.
-// No claim guards it: a late hash is the one thing that settles a lost answer. A fact
+// No claim guards it: a late hash is the one thing that makes up for a lost answer. A fact
 // that is known already is kept. Errors: ErrNotFound, ErrUnsettled (Redis has forgotten
 // a, or has another in its place: write it back), ErrUnavailable, ErrFull.
 func (s *Store) Record(ctx context.Context, uid string, a *tx.Attempt, f Facts) error {
@@ -74,11 +74,11 @@ func (s *Store) Record(ctx context.Context, uid string, a *tx.Attempt, f Facts) 
 	if len(args) == 2 {
 		return nil
 	}
-	v, err := s.Run(ctx, recordScript, args...)
+	v, err := s.Run(ctx, factsScript, args...)
 	if err != nil {
 		return err
 	}
-	r := reply{name: "record"}
+	r := reply{name: "facts"}
 	switch r.int(v) {
 	case -1:
 		return fmt.Errorf("transaction %s: %w", uid, ErrNotFound)

@@ -46,7 +46,7 @@ import (
 //	                       in ready, or else were last looked at; and, behind a #, by the sequence of what
 //	                       runs or is next, as they were last looked at, which is far below
 //	limited        zset    queues that SEQUENCER_UNRESOLVED_LIMIT has paused, by since when
-//	stops          string  what holds for queues that come to be, by how their names begin: a line
+//	stops          string  what applies to queues that come to be, by how their names begin: a line
 //	                       each, "<since ms> <until ms> <beginning> <who said so> <why they are
 //	                       paused>", empty for none; of those that fit a queue the last, and
 //	                       without a reason it runs

@@ -139,7 +139,7 @@ type entry struct {
 // at the end.
 type walk func(ctx context.Context, after int64, most int) (entries []entry, last int64, looked int, err error)
 
-// source chooses the shortest index that holds all that f admits.
+// source chooses the shortest index that has all that f admits.
 func (s *Store) source(f Filter) walk {
 	switch {
 	case f.Queue != "":

@@ -25,8 +25,8 @@ func (s *Store) misses(ctx context.Context, part []mark) (bool, error) {
 		posted, gone := pipe.GetRange(ctx, s.key("t:"+m.uid), 0, 31), pipe.Exists(ctx, s.key("gone:"+m.uid))
 		looks = append(looks, func() bool {
 			sequence, _, there := strings.Cut(posted.Val(), " ")
-			if !there { // it may have been removed in order; then its key is known, for so long
-				return gone.Val() == 0 && time.Since(m.at) < s.known()
+			if !there { // it may have been removed in order; then its key is kept, for so long
+				return gone.Val() == 0 && time.Since(m.at) < s.keyKept()
 			}
 			return sequence != strconv.FormatInt(m.sequence, 10)
 		})

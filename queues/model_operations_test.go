@@ -338,7 +338,7 @@ func (m *model) heartbeats(p string, skip int) {
 		if !pulse.Settled {
 			pulse.Dead = nil // who lives may not have been heard yet; see settle
 		}
-		return says("known %v, settled %v, dead %v", pulse.Known, pulse.Settled, append([]string{}, pulse.Dead...))
+		return says("known %v, settled %v, dead %v", pulse.Renewed, pulse.Settled, append([]string{}, pulse.Dead...))
 	}, func() answer {
 		_, known := m.procs[p]
 		m.procs[p] = m.now.Add(ttl)

@@ -19,7 +19,7 @@ type Overview struct {
 	Events    int64 // kept
 	// Fees is what attempts that were begun today cost, in nanomina, by sender.
 	Fees map[string]uint64
-	// Stops are what holds for queues that come to be, in the order in which it was said.
+	// Stops are what applies to queues that come to be, in the order in which it was said.
 	Stops []Stop
 	// Limited are queues that SEQUENCER_UNRESOLVED_LIMIT has paused until a person resumes them, the
 	// first 20 by since when; LimitedInAll is how many there are.

@@ -285,7 +285,7 @@ var ErrNotFinal = fmt.Errorf("the transaction is not final")
 // Remove forgets a transaction that is FAILED, UNRESOLVED, or DONE past
 // finality, and has nothing open. Errors: ErrNotFound, ErrNotFinal, ErrUnsettled, ErrUnavailable.
 func (s *Store) Remove(ctx context.Context, uid string) error {
-	v, err := s.Run(ctx, removeScript, uid, inMillis(s.known()), Actor(ctx))
+	v, err := s.Run(ctx, removeScript, uid, inMillis(s.keyKept()), Actor(ctx))
 	if err != nil {
 		return err
 	}
@@ -352,11 +352,11 @@ type Ahead struct {
 // or its record cannot be read. It asks Redis once, and costs by the logarithm of
 // what is ready, for each type and each of 64 others. Error: ErrUnavailable.
 func (s *Store) Ahead(ctx context.Context, queue string, types []string, ledger string) (*Ahead, error) {
-	v, err := s.Run(ctx, aheadScript, append([]any{queue}, kindsOf(types, ledger)...)...)
+	v, err := s.Run(ctx, roundScript, append([]any{queue}, kindsOf(types, ledger)...)...)
 	if err != nil {
 		return nil, err
 	}
-	r := reply{name: "ahead"}
+	r := reply{name: "round"}
 	l := r.list(v)
 	if len(l) == 0 {
 		return nil, r.err

@@ -31,7 +31,7 @@ type QueueFilter struct {
 	Oldest bool
 }
 
-// index names the shortest one that holds all that f admits, in the order that is promised.
+// index names the shortest one that has all that f admits, in the order that is promised.
 func (f *QueueFilter) index() string {
 	switch {
 	case f.State != "" && f.State != tx.QueueFree:
@@ -53,7 +53,7 @@ func (f *QueueFilter) admits(q *Queue) bool {
 }
 
 // ListQueues returns the queues that f chooses, at most limit, and the cursor of the next page, ""
-// if there is none. Its cost follows what the index holds that it reads: those with a sender, the
+// if there is none. Its cost follows what the index has that it reads: those with a sender, the
 // paused, or the active ones; all of them only where f asks for all, or for FREE alone. It looks at no
 // more than 10,000, so a page may be short and still have a next one. What changes its place
 // meanwhile may be missed, or come twice. Errors: ErrBadCursor, ErrUnavailable.

@@ -14,7 +14,7 @@ type Rate struct {
 	Burst int
 }
 
-// A Spender counts requests by name and holds them to a rate. Requests that come
+// A Spender counts requests by name and limits them to a rate. Requests that come
 // together share one call of Redis, and a name that makes many gets some in
 // advance: never more than the rate, and no more than it has just used. It may be
 // used concurrently.
@@ -67,7 +67,7 @@ func NewSpender(s *Store, r Rate) *Spender {
 // Spend counts a request of name, which may be "". The answer is 0 if it may go
 // on, else after how long it may come again. Error: ErrUnavailable.
 func (s *Spender) Spend(ctx context.Context, name string) (time.Duration, error) {
-	if wait, known := s.known(name); known {
+	if wait, told := s.byLease(name); told {
 		return wait, nil
 	}
 	return s.ask(ctx, ask{name: name})
@@ -94,8 +94,8 @@ func (s *Spender) ask(ctx context.Context, a ask) (time.Duration, error) {
 	}
 }
 
-// known answers without asking, where it can.
-func (s *Spender) known(name string) (wait time.Duration, known bool) {
+// byLease answers without asking, where it can.
+func (s *Spender) byLease(name string) (wait time.Duration, told bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.leases[name]
@@ -142,7 +142,7 @@ func (s *Spender) send(ctx context.Context, asks []ask) {
 	for _, a := range asks {
 		if a.more == 0 {
 			// What was told since it asked may answer it.
-			if wait, known := s.known(a.name); known {
+			if wait, told := s.byLease(a.name); told {
 				a.done <- spent{wait: wait}
 				continue
 			}

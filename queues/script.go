@@ -29,12 +29,12 @@ type Script struct {
 
 // NewScript composes a script from what body needs of the shared parts, lib.lua,
 // load.lua and sender.lua, and body. Its keys are those of every script; see lib.lua. It
-// goes on when Redis is full; see full.lua.
-func NewScript(name, body string) *Script { return newPlainScript(name, source("full")+body) }
+// goes on when Redis is full; see memory.lua.
+func NewScript(name, body string) *Script { return newPlainScript(name, source("memory")+body) }
 
 // newSharedScript is for scripts that run for several calls at once.
 func newSharedScript(name, body string) *Script {
-	s := NewScript(name, source("shared")+body)
+	s := NewScript(name, source("several")+body)
 	s.shared = true
 	return s
 }
@@ -104,10 +104,10 @@ var (
 	getScript       = newPlainScript("get", source("get"))
 	bindScript      = NewScript("bind", source("bind"))
 	advanceScript   = newSharedScript("advance", source("advance"))
-	recordScript    = NewScript("record", source("record"))
+	factsScript     = NewScript("facts", source("facts"))
 	heartbeatScript = NewScript("heartbeat", source("heartbeat"))
 	leaveScript     = NewScript("leave", source("leave"))
-	aheadScript     = newPlainScript("ahead", source("ahead"))
+	roundScript     = newPlainScript("round", source("round"))
 	joinScript      = NewScript("join", source("join"))
 	takeoverScript  = NewScript("takeover", source("takeover"))
 	tickScript      = NewScript("tick", source("removal")+source("tick"))

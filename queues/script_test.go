@@ -224,7 +224,7 @@ func TestFactsOfLaterRevisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	txn := s.Enqueue(t.Context(), Item{UID: "a", Queue: "q", Type: "T", Data: json.RawMessage(`{}`)}).Transaction
-	if v, err := s.Run(t.Context(), recordScript, "a", 0, "9 S 9 hash", "5J"); err != nil || v != int64(1) {
+	if v, err := s.Run(t.Context(), factsScript, "a", 0, "9 S 9 hash", "5J"); err != nil || v != int64(1) {
 		t.Errorf("a fact of what has not changed: %v, %v", v, err)
 	}
 	for txn.Revision < 10 {
@@ -234,12 +234,12 @@ func TestFactsOfLaterRevisions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if v, err := s.Run(t.Context(), recordScript, "gone", 1, "1 S 1 hash", "5J"); err != nil || v != int64(-1) {
+	if v, err := s.Run(t.Context(), factsScript, "gone", 1, "1 S 1 hash", "5J"); err != nil || v != int64(-1) {
 		t.Errorf("a fact of what was removed: %v, %v", v, err)
 	}
 	for read, want := range map[int64]int64{2: 1, 9: 1, 10: 1, 11: -2, 100: -2} {
-		v, err := s.Run(t.Context(), recordScript, "a", read, fmt.Sprintf("1 S %d hash", read), "5J")
-		r := reply{name: "record", err: err}
+		v, err := s.Run(t.Context(), factsScript, "a", read, fmt.Sprintf("1 S %d hash", read), "5J")
+		r := reply{name: "facts", err: err}
 		if got := r.int(v); got != want || r.err != nil {
 			t.Errorf("a fact found at revision %d of %d: %d, %v; want %d", read, txn.Revision, got, r.err, want)
 		}
@@ -258,7 +258,7 @@ func TestShadowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shared := source("lib") + source("load") + source("sender") + source("shared") + source("full") + source("removal")
+	shared := source("lib") + source("load") + source("sender") + source("several") + source("memory") + source("removal")
 	for _, f := range files {
 		text := source(strings.TrimSuffix(f.Name(), ".lua"))
 		named := map[string]bool{}

@@ -120,9 +120,9 @@ func Open(client redis.UniversalClient, o Options) (*Store, error) {
 	return s, nil
 }
 
-// known is how long the key of a removed transaction is known: also for as long as the log has
+// keyKept is how long the key of a removed transaction is kept: also for as long as the log has
 // events of it, whose readers choose by its type and queue.
-func (s *Store) known() time.Duration { return max(s.Retention, s.EventsKeep) }
+func (s *Store) keyKept() time.Duration { return max(s.Retention, s.EventsKeep) }
 
 // Ping asks whether Redis takes writes. Errors: ErrUnavailable, ErrFull.
 func (s *Store) Ping(ctx context.Context) error {

@@ -361,7 +361,7 @@ func (o *owner) stored(before, t *tx.Transaction, step *lifecycle.Step) {
 	s := o.s
 	s.recovery.Stored(t, step.Aside.Bytes)
 	o.keeps(t)
-	o.settled(before, t) // before those behind it may be
+	o.included(before, t) // before those behind it may be
 	if before.Phase.Bound() && !t.Phase.Bound() {
 		s.unlists(t.Queue, t.UID)
 	}
@@ -406,7 +406,7 @@ func (o *owner) look(finality int) (news bool) {
 	return news
 }
 
-// record keeps facts although the claim is lost: they may be what settles it. Where
+// record keeps facts although the claim is lost: they may tell what became of it. Where
 // Redis has forgotten the attempt, all that this process knows is written back first:
 // it may not live to see the next heartbeat.
 func (s *Sequencer) record(ctx context.Context, t *tx.Transaction, r lifecycle.Answer) {

@@ -14,7 +14,7 @@ import (
 // called.
 type Meter struct {
 	Moved    func(Move)
-	Settled  func(Settlement)
+	Included func(Inclusion)
 	Called   func(WorkerCall)
 	Posted   func(Post)       // a batch, to a ledger; Called is told of it too
 	Raised   func(typ string) // the fee of an open attempt
@@ -39,8 +39,8 @@ type Move struct {
 	Lasted, Age time.Duration
 }
 
-// A Settlement is an attempt that was included in a block, and has cost its fee.
-type Settlement struct {
+// An Inclusion is an attempt that was included in a block, and has cost its fee.
+type Inclusion struct {
 	Type, Sender string
 	Fee          uint64     // nanomina
 	Quote        fees.Quote // that it was estimated from
@@ -111,8 +111,8 @@ func (s *Sequencer) boundHere(t *tx.Transaction) {
 	s.moved(&before, t, &lifecycle.Step{Txn: t, Reason: lifecycle.ReasonBound})
 }
 
-// settled tells of the attempts that are in a block now.
-func (o *owner) settled(before, t *tx.Transaction) {
+// included tells of the attempts that are in a block now.
+func (o *owner) included(before, t *tx.Transaction) {
 	local := o.drive.Local()
 	if t.Ledger != "" {
 		return // it costs nothing, and is in no block of Mina
@@ -123,7 +123,7 @@ func (o *owner) settled(before, t *tx.Transaction) {
 		if !a.Spent() || was || before.Reopened {
 			continue
 		}
-		x := Settlement{Type: t.Type, Sender: a.Sender, Fee: a.Fee, Quote: a.Quote, Failed: a.Failed(),
+		x := Inclusion{Type: t.Type, Sender: a.Sender, Fee: a.Fee, Quote: a.Quote, Failed: a.Failed(),
 			Touched: a.Touched}
 		if !x.Failed {
 			x.Beside = o.s.beside(t.Queue, a.Height)
@@ -134,7 +134,7 @@ func (o *owner) settled(before, t *tx.Transaction) {
 		if local.FirstHeight > 0 && a.Height > local.FirstHeight {
 			x.Blocks = int(a.Height - local.FirstHeight)
 		}
-		tell(o.s.Meter.Settled, x)
+		tell(o.s.Meter.Included, x)
 		var err error
 		if x.Failed && a.Error != nil {
 			err = errors.New(a.Error.Code)

@@ -95,7 +95,7 @@ func (s *Sequencer) expire(ctx context.Context, uid string) {
 	}
 }
 
-// Resolve settles an attempt whose outcome nobody could find out: it landed,
+// Resolve says what became of an attempt whose outcome nobody could find out: it landed,
 // with this hash, or nothing of it will ever land. What the chain contradicts
 // is refused. Errors: lifecycle.ErrContradicted, ErrFollowed, or ErrNotRetryable if nothing
 // is open, queues.ErrNotFound, queues.ErrUnavailable.
@@ -122,7 +122,7 @@ func (s *Sequencer) Resolve(ctx context.Context, uid string, landed bool, hash s
 	return s.order(ctx, uid, order)
 }
 
-// notIncluded are the fates by which no block holds a command.
+// notIncluded are the fates by which a command is in no block.
 var notIncluded = []tx.Fate{
 	tx.FateAbsent, tx.FatePooled, tx.FateDisplaced, tx.FateExpired,
 }
@@ -182,7 +182,7 @@ func (s *Sequencer) search(ctx context.Context, w tx.Watch) tx.Sighting {
 }
 
 // nameFor returns a name to watch something under, which nothing else has: no
-// uid holds a space.
+// uid has a space.
 func (s *Sequencer) nameFor(what string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -378,10 +378,10 @@ func (s *Sequencer) heartbeat(ctx context.Context) {
 	if outage || lapsed {
 		s.Store.Signal() // nothing was bound meanwhile
 	}
-	if !p.Known && !first {
+	if !p.Renewed && !first {
 		s.Log.Warn("this process was taken for dead; its transactions have passed to others")
 	}
-	if lapsed || !p.Known {
+	if lapsed || !p.Renewed {
 		s.tellAll(word{changed: true})
 	}
 	if len(p.Dead) == 0 || began.Before(s.calm) || ctx.Err() != nil {

@@ -151,7 +151,7 @@ func (s *Sequencer) relisted(queue string, run queues.InFlight, n int, driven bo
 	}
 }
 
-// heed has what holds for all that runs of a queue read anew, by whichever of it is here; "" is
+// heed has what applies to all that runs of a queue read anew, by whichever of it is here; "" is
 // every queue.
 func (s *Sequencer) heed(queue string) {
 	s.mu.Lock()

@@ -205,7 +205,7 @@ func TestTrain(t *testing.T) {
 			harness.Trains(t, width, devnet.Config{}, func(w *harness.World) {
 				w.Worker(1, devworker.Options{ProveTime: 20 * time.Second})
 				beside := 0
-				w.Meter.Settled = func(x sequencer.Settlement) { // of one process, one at a time
+				w.Meter.Included = func(x sequencer.Inclusion) { // of one process, one at a time
 					if x.Beside {
 						beside++
 					}

@@ -1,7 +1,7 @@
 -- advance is the one guarded change of a transaction: it compares revision and
 -- claim, stores the record as it is now, and moves what stands beside it: the queue,
 -- the indexes and the event log by the phases before and after, all else as it is told.
--- Changes that come together share a run, each for itself; see shared.lua.
+-- Changes that come together share a run, each for itself; see several.lua.
 --
 -- ARGV of each:
 --   1 uid  2 queue  3 type  4 sequence

@@ -1,4 +1,4 @@
--- called stores what became of a callback. Several share a run; see shared.lua.
+-- called stores what became of a callback. Several share a run; see several.lua.
 --
 -- ARGV of each: 1 uid, 2 its queue, 3 the callback
 --   4  -1 if it was answered, else milliseconds until it is told again

@@ -79,7 +79,7 @@ local INDEX = {
   done = 'st:DONE', failed = 'st:FAILED', unresolved = 'st:UNRESOLVED',
 }
 
--- put has a member stand in an index, drop has it leave; the last word holds.
+-- put has a member stand in an index, drop has it leave; the last word counts.
 local indexes = {} -- for each, the score of a member, or false
 local function put(index, score, member)
   local members = indexes[index]
@@ -333,7 +333,7 @@ local function event(kind, id, sender, from, to, attempt, code, q)
   call('XADD', P .. 'events', '0-*', 'e', line)
 end
 
--- heed has whoever drives what runs of a queue read what holds for all of it. The queue is told,
+-- heed has whoever drives what runs of a queue read what applies to all of it. The queue is told,
 -- for any that runs may leave meanwhile; the last is marked, for whoever does not hear it.
 local function heed(q)
   local those
@@ -381,7 +381,7 @@ end
 
 -- A stop is what a person has said of all queues whose names begin alike, for those that come to
 -- be: a line of words, since when and until when, the beginning, who says so, and why they are
--- paused, empty for none. Of those that fit a queue the last holds; without a reason it runs.
+-- paused, empty for none. Of those that fit a queue the last counts; without a reason it runs.
 local STOP = '(%d+) (%d*) (%S+) (%S*) ([^\n]*)\n'
 
 -- obey has a queue that comes to be paused if the stops are so.

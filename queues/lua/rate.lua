@@ -1,5 +1,5 @@
 -- rate lets requests through at an even pace, with some at once where there were
--- none for a while: a key holds the time, in microseconds, up to which what was
+-- none for a while: a key has the time, in microseconds, up to which what was
 -- let through has used the pace up.
 --
 -- ARGV[1]  microseconds between two requests

@@ -59,7 +59,7 @@ func (e *Embedded) keep(b *buffered) net.Conn {
 	return b
 }
 
-// A Snapshot is what a replica holds that has got no further.
+// A Snapshot is what a replica has that has got no further.
 type Snapshot struct {
 	pattern  string // of the keys
 	commands [][]any
@@ -97,7 +97,7 @@ func (s Snapshot) load(tb testing.TB, client *redis.Client, section string) {
 // Snapshot takes one of all there is. SetError must not be in force.
 func (e *Embedded) Snapshot() Snapshot { e.tb.Helper(); return TakeSnapshot(e.tb, e.Client, "*") }
 
-// FailOver promotes a replica that holds a snapshot: what was written since is
+// FailOver promotes a replica that has a snapshot: what was written since is
 // gone, the replication id is another one, and every connection breaks. What the clock
 // has ended meanwhile stays ended. SetError must not be in force.
 func (e *Embedded) FailOver(s Snapshot) { e.tb.Helper(); e.become(s) }

@@ -1,4 +1,4 @@
-// Package audit holds the promises against a live system: what is stored against itself,
+// Package audit checks the promises on a live system: compares what is stored with itself,
 // the chain, and the ledgers. It only reads.
 package audit
 
@@ -20,7 +20,7 @@ import (
 )
 
 // Audit holds the promises against a live system: what is stored against itself
-// and against the chain. It only reads, in small steps.
+// and with the chain. It only reads, in small steps.
 type Audit struct {
 	Store     *queues.Store
 	Senders   *senders.Pool
@@ -83,7 +83,7 @@ type pass struct {
 	uids     map[string]bool
 	landed   map[string][]landing // by queue, of what is in the window
 	reopened map[string]bool      // senders of transactions whose block is gone for now
-	doubted  map[string][]string  // hashes of open attempts that only a pool can hold, by uid
+	doubted  map[string][]string  // hashes of open attempts that only a pool can have, by uid
 	queueOf  map[string]string    // of those
 }
 
@@ -145,7 +145,7 @@ func (p *pass) bad(check, uid, queue, sender, format string, args ...any) {
 		Check: check, UID: uid, Queue: queue, Sender: sender, Detail: fmt.Sprintf(format, args...)})
 }
 
-// look holds transactions against the chain.
+// look compares transactions with the chain.
 func (p *pass) look(records []queues.Record) error {
 	batches := map[string][]*tx.Transaction{}
 	for _, r := range records {
@@ -209,7 +209,7 @@ func (p *pass) commands(t *tx.Transaction) map[string]*effect {
 	return all
 }
 
-// end holds how a transaction has ended against what took effect, the first first.
+// end compares how a transaction has ended with what took effect, the first first.
 func (p *pass) end(t *tx.Transaction, effects []*effect) {
 	settled := len(effects) > 0 && effects[0].depth(p.w.tip) > p.Policy.Confirmations
 	switch landed := t.Attempt(t.Landed); {
@@ -228,7 +228,7 @@ func (p *pass) end(t *tx.Transaction, effects []*effect) {
 	}
 }
 
-// inTime holds what took effect against its deadline.
+// inTime compares what took effect with its deadline.
 func (p *pass) inTime(t *tx.Transaction, effects []*effect) {
 	if t.ExpiresAt.IsZero() {
 		return
@@ -294,7 +294,7 @@ func (p *pass) pools() error {
 	return nil
 }
 
-// nonces holds the next nonce of each sender against the chain's.
+// nonces compares the next nonce of each sender with the chain's.
 func (p *pass) nonces() error {
 	for cursor := ""; ; {
 		page, next, err := p.Senders.List(p.ctx, 100, cursor)

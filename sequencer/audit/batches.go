@@ -7,7 +7,7 @@ import (
 	"mina-sequencer/sequencer/tx"
 )
 
-// batches holds what is for a ledger against what that says. A ledger that is not known
+// batches compares what is for a ledger with what that says. A ledger that is not known
 // here is not asked. One that is not idempotent forgets what it has committed.
 func (p *pass) batches(name string, ts []*tx.Transaction) error {
 	l := p.Ledgers[name]

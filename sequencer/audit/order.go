@@ -34,7 +34,7 @@ func (l *landing) mayOvertake(earlier *landing) bool {
 		earlier.attempts[0].StartedAt.Before(l.attempts[0].StartedAt) && !l.broke(earlier)
 }
 
-// order holds the order on the chain against that of acceptance: each against all before
+// order compares the order on the chain with that of acceptance: each against all before
 // it that took effect after it. Commuting ones have no order among each other.
 func (p *pass) order() {
 	for queue, line := range p.landed {

@@ -9,7 +9,7 @@ import (
 	"mina-sequencer/mina"
 )
 
-// A window is the part of the best chain that a node still holds, with every
+// A window is the part of the best chain that a node still has, with every
 // command in it.
 type window struct {
 	node         *mina.Node
@@ -91,7 +91,7 @@ func readWindow(ctx context.Context, nodes []*mina.Node, known map[string]mina.B
 	return w, nil
 }
 
-// letGo reports whether the node holds a block no more. Mina: it lets go of its oldest at
+// letGo reports whether the node has dropped a block. Mina: it lets go of its oldest at
 // each new one.
 func (w *window) letGo(ctx context.Context, h mina.Header) bool {
 	status, err := w.node.Status(ctx)

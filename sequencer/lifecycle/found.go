@@ -8,8 +8,8 @@ import (
 	"mina-sequencer/sequencer/tx"
 )
 
-// Of what nodes show of our senders, some is of transactions of ours: of that Redis may know
-// nothing.
+// Nodes show commands of our senders of which Redis may know nothing. A memo says which transaction of
+// ours has made one.
 
 // A Command is one that nodes show, and that a transaction has made by its memo.
 type Command struct {
@@ -21,8 +21,8 @@ type Command struct {
 	Slot       uint32 // it can have been included in none before
 }
 
-// KnownBy is what a command says of its transaction. Nobody here knows what it does, so
-// nothing joins behind it.
+// KnownBy is what a command that was found says of its transaction. No process knows what it does, so
+// no other transaction joins those in flight behind it.
 func KnownBy(u Use, now time.Time) Known {
 	c := &u.Command
 	return Known{Attempts: []tx.Attempt{{
@@ -45,8 +45,8 @@ type Use struct {
 // what has run out.
 func comes(a *tx.Attempt) bool { return a.ValidUntil == 0 || a.Slot <= a.ValidUntil }
 
-// InOrder sorts what was found as it was made, for of commands of one transaction at several
-// nonces the last counts: by blocks, and what waits in a pool last.
+// InOrder sorts commands that were found as they were made: by blocks, those in a pool last. Of one
+// transaction's, at several nonces, the last counts.
 func InOrder(all []Use) {
 	slices.SortStableFunc(all, func(a, b Use) int {
 		return cmp.Or(cmp.Compare(a.Height-1, b.Height-1), cmp.Compare(a.Nonce, b.Nonce)) // 0 comes last by that

@@ -8,7 +8,7 @@ import (
 
 // A legacy worker proves, signs and sends by itself. What is different about it is decided here:
 // the mark that its call may be made comes before the call, nobody here has the bytes, it may
-// use another nonce than it was given, and what no node shows only a person can settle.
+// use another nonce than it was given, and what no node shows only a person can resolve.
 
 // mark opens the attempt for a call: from the moment that the mark is stored it may be made.
 func (v *View) mark() Step {
@@ -120,7 +120,7 @@ func (v *View) dispatched(r Answer) Step {
 	return s
 }
 
-// late: the attempt has gone on without the answer. A hash may still settle what became
+// late: the attempt has gone on without the answer. A hash may still tell what became
 // of it.
 func (v *View) late(r Answer) Step {
 	a := v.Txn.Attempt(r.Call.Number)
@@ -149,7 +149,7 @@ func (v *View) lostForGood() Step {
 	return v.ambiguous()
 }
 
-// absentLegacy: what every synced node has not seen for so long is for a person to settle.
+// absentLegacy: what every synced node has not seen for so long is for a person to resolve.
 func (v *View) absentLegacy() Step {
 	at := v.Txn.Last().StartedAt.Add(2 * v.Policy.DispatchTimeout)
 	if !v.Sighting.Agreed || v.Now.Before(at) {

@@ -8,9 +8,9 @@ import (
 	"mina-sequencer/sequencer/tx"
 )
 
-// Redis may forget its last writes. What a transaction has out is known from two sides
-// then: the processes remember it, and the nodes show it. Both say it as Known, and what
-// is stored gets back what it lacks. All else that was forgotten is decided anew.
+// Redis may forget its last writes. What a transaction has in flight is known from two sides
+// then: the processes remember it, and the nodes show it. Both say it as Known, and the record
+// gets back what it lacks. All else that was forgotten is decided anew.
 
 // Known is what is known of the attempts of a transaction, whatever is stored.
 type Known struct {
@@ -25,10 +25,9 @@ type Known struct {
 	Later  []string
 }
 
-// Remember is what a process remembers of a transaction once it has read or stored t:
-// the latest record with something out, or that says what no chain shows: that nothing came of
-// what was out, or what a worker that sends by itself, or a ledger, has answered. It is nil if
-// there is none.
+// Remember is what a process remembers of a transaction once it has read or stored t, nil for
+// nothing. It keeps the latest record that has an attempt in flight, or that says what no chain
+// shows: that an attempt came to nothing, or what a legacy worker or a ledger has answered.
 func Remember(process string, known, t *tx.Transaction) *tx.Transaction {
 	switch {
 	case Lacks(process, t, known):
@@ -40,16 +39,16 @@ func Remember(process string, known, t *tx.Transaction) *tx.Transaction {
 	return t
 }
 
-// Reposts reports whether a record that is remembered is put back even where the store has none:
-// it has something out, or nobody but who was answered knows what became of it. Whatever else was
-// accepted and is forgotten may have ended, too.
+// Reposts reports whether a record that is remembered is put back even where Redis has none at all:
+// it has an attempt in flight, or only the process that was answered knows what became of it. Any
+// other transaction that is gone may have been removed after its end.
 func Reposts(t *tx.Transaction) bool {
 	return t.Out() || t.Ledger != "" && t.Landed > 0 ||
 		slices.ContainsFunc(t.Attempts, func(a tx.Attempt) bool { return a.Legacy })
 }
 
-// Lacks reports whether t lacks something of what Remember has a process remember: Redis has
-// forgotten to have changed it.
+// Lacks reports whether t, as read, lacks something that the process remembers: Redis has forgotten
+// a change of it.
 func Lacks(process string, t, known *tx.Transaction) bool {
 	if known == nil {
 		return false
@@ -68,8 +67,9 @@ func Lacks(process string, t, known *tx.Transaction) bool {
 	return false
 }
 
-// believes reports whether what a process knows to have come to nothing, as of a revision, is so:
-// nobody has had t since, and given that to the nodes once more.
+// believes reports whether an attempt that a process knows, as of a revision, to have come to nothing
+// has done so for good. It has if no other process has driven t since: that one may have given the
+// same bytes to the nodes once more.
 func believes(t *tx.Transaction, process string, revision int64) bool {
 	return t.Revision < revision && t.Owner() == process
 }
@@ -96,11 +96,15 @@ func madeAnew(t *tx.Transaction, k *tx.Attempt) bool {
 	return t.Ledger != "" && a != nil && a.StartedAt.UnixMilli() > k.StartedAt.UnixMilli()
 }
 
-// goneOn reports whether t has gone on without k: another attempt of it, at another nonce, that
-// may land or has landed, was made by somebody who could not know k, and is not known to who knows
-// k; or an end was told since. Should k be given to the nodes now, or that one be left, both may
-// take effect: k is forgotten for good. Not so what has been in a block, or is found, which the nodes have. A
-// call of a legacy worker sends whatever is stored: it is forgotten only where the nodes have the other one, too.
+// goneOn reports whether t has gone on without k, so that k is left out for good: given to the nodes
+// now, k and what was made since could both take effect. t has gone on
+//
+//   - if it has another attempt, at another nonce, that may land or has landed, was made by who could
+//     not know k, and is not known to who knows k; or
+//   - if an end was told since that no block brought.
+//
+// What was in a block, or was found, is never left out: the nodes have it. A legacy worker's call
+// sends whatever is stored, so it is left out only where the nodes have the other attempt, too.
 func goneOn(t *tx.Transaction, k *tx.Attempt, known []tx.Attempt) bool {
 	if t.Ledger != "" || k.Number == 0 || k.StateHash != "" {
 		return false
@@ -116,8 +120,8 @@ func goneOn(t *tx.Transaction, k *tx.Attempt, known []tx.Attempt) bool {
 	})
 }
 
-// BytesOf is what stays of the bytes of what was remembered as known, now that it is t: under their
-// number another process may have made another attempt.
+// BytesOf are the bytes that a process goes on remembering once it remembers t in place of known; nil
+// where their attempt is not the same any more: another process may have made one of that number.
 func BytesOf(known, t *tx.Transaction, bytes *BytesRead) *BytesRead {
 	if bytes == nil || t == nil {
 		return nil
@@ -136,9 +140,9 @@ func precedes(a *tx.Attempt, k *tx.Attempt) bool {
 // wasPlanned reports whether a is, or was, no more than a plan.
 func wasPlanned(a *tx.Attempt) bool { return a.State.Unmade() && !a.Legacy }
 
-// KnownOf is what a remembered record knows. What it landed by, final or not, is open
-// again, and so is what is shallow where nothing else is: the chain tells once more what
-// became of it.
+// KnownOf is what a remembered record knows. The attempt that landed is open again, final or not, and
+// so is one that has failed less deep than settles it, where no other is: the chain tells once more
+// what became of it.
 func KnownOf(process string, t *tx.Transaction, bytes *BytesRead) Known {
 	k := Known{Attempts: slices.Clone(t.Attempts), Bytes: bytes, Process: process, Revision: t.Revision}
 	for i := range k.Attempts {
@@ -152,8 +156,8 @@ func KnownOf(process string, t *tx.Transaction, bytes *BytesRead) Known {
 	return k
 }
 
-// cameToNothing reports whether a has ended with its nonce unspent, by what is known or a person said:
-// the next attempt takes the same one, and may be like it in all else, too.
+// cameToNothing reports whether a is over and has not used its nonce, by the nodes' or a person's word.
+// The next attempt takes that nonce, and may be like a in all else, too.
 func cameToNothing(a *tx.Attempt) bool {
 	switch a.State {
 	case tx.Dropped, tx.Proved, tx.Refused, tx.Expired:
@@ -162,9 +166,9 @@ func cameToNothing(a *tx.Attempt) bool {
 	return false
 }
 
-// isCommand reports whether a, as it is stored, is what is known as k: a command that was found
-// has no number, and a legacy worker may take another nonce than was planned. One of which
-// nothing came is told from others by when it was planned, and from what is found by its hash.
+// isCommand reports whether a, as it is stored, is what is known as k. A command that was found has no number;
+// a legacy worker may take another nonce than was planned. An attempt that came to nothing is told from
+// others by when it was planned, and from what is found by its hash.
 func isCommand(a *tx.Attempt, k *tx.Attempt) bool {
 	if k.Number == 0 {
 		switch {
@@ -190,9 +194,9 @@ func sameCommand(a *tx.Attempt, k *tx.Attempt) bool {
 	return a.Nonce == k.Nonce && (a.ValidUntil == k.ValidUntil || a.Legacy || k.Legacy)
 }
 
-// Restored is t with all that is known of its attempts, and the bytes that are to be
-// stored with it; nil if it lacks nothing. A new nonce is only ever taken when all that
-// came before is settled, so an attempt that t lacks settles those at other nonces.
+// Restored is t with all that is known of its attempts, and the bytes that are to be stored with it;
+// nil if it lacks nothing. An attempt takes a new nonce only once all before it have settled: so one
+// that t lacks shows that those at other nonces are over.
 func Restored(t *tx.Transaction, k Known, now time.Time) (*tx.Transaction, *BytesRead) {
 	if k.Failed && goesOn(t, k) {
 		return nil, nil
@@ -226,8 +230,8 @@ func Restored(t *tx.Transaction, k Known, now time.Time) (*tx.Transaction, *Byte
 	return u, bytes
 }
 
-// wasTold reports whether t ended since a, which is put back, was made, or by what is not known to who
-// knows a: then it is not forgotten that its end was another's.
+// wasTold reports whether the end of t was told after a, which is put back, was made, or came by an attempt
+// that who knows a does not know. Then t comes to that end once more if nothing lands.
 func wasTold(t *tx.Transaction, k Known, a *tx.Attempt) bool {
 	in, found := t.Attempt(t.Landed), k.Process == ""
 	if in == nil {
@@ -239,8 +243,8 @@ func wasTold(t *tx.Transaction, k Known, a *tx.Attempt) bool {
 	}))
 }
 
-// unend has t go on, which is final and has something out. told: it comes to its end once more if
-// nothing lands, and is not tried anew.
+// unend has t go on, which is final and has an attempt in flight. told: if nothing lands it comes to its
+// end once more, and is not tried anew.
 func unend(t *tx.Transaction, told bool) {
 	end, done, err := t.Phase, t.Done, t.Error
 	if in := t.Attempt(t.Landed); in != nil && !told {
@@ -252,8 +256,8 @@ func unend(t *tx.Transaction, told bool) {
 	}
 }
 
-// AdoptedAs is the phase of what is bound again with something out. What has an end to come to is only
-// watched: no further attempt of it is made.
+// AdoptedAs is the phase of a transaction that is bound again with an attempt in flight. One that has an
+// end to come to is only watched: no further attempt of it is made.
 func AdoptedAs(t *tx.Transaction) tx.Phase {
 	if t.Ending.Final() {
 		return tx.PhaseWatching
@@ -261,7 +265,8 @@ func AdoptedAs(t *tx.Transaction) tx.Phase {
 	return tx.PhaseDispatching
 }
 
-// goesOn reports whether t has landed by what was made after k, which was found, or has that out.
+// goesOn reports whether an attempt of t that was made after k, which was found, has landed or is in
+// flight.
 func goesOn(t *tx.Transaction, k Known) bool {
 	c := &k.Attempts[0]
 	return slices.ContainsFunc(t.Attempts, func(a tx.Attempt) bool {
@@ -368,16 +373,15 @@ func Least(before, after *tx.Transaction) map[string]uint32 {
 	return least
 }
 
-// Stays reports whether a record is restored where it is: it has nothing out that it had
-// not, or is bound to the sender of that.
+// Stays reports whether a record is restored where it is: no attempt of it is newly in flight, or it is
+// bound to the sender of that one.
 func Stays(before, after *tx.Transaction) bool {
 	return !opens(before, after) || before.Phase.Bound() && before.Sender == after.FirstOpen().Sender
 }
 
-// MakesRoom is a transaction that goes back to its queue, for another one has its sender
-// or its queue by what has been found; nil if something of it is open. Then it was there
-// first, and its end is waited for. An end that it was to come to it comes to when it is bound;
-// whether it is tried again otherwise is weighed then.
+// MakesRoom is t back in its queue: another transaction was found to have its sender or its queue. It is
+// nil if an attempt of t is open, whose end is waited for instead. An end that t was about to come to,
+// and whether it is tried again, follow when it is bound.
 func MakesRoom(t *tx.Transaction, now time.Time) *tx.Transaction {
 	if !t.Phase.Bound() || t.Open() {
 		return nil
@@ -411,11 +415,12 @@ func Kept(before, after *tx.Transaction, now time.Time) *tx.Transaction {
 	return u
 }
 
-// Passed is before with what was found of it, if other, which has its sender or its queue
-// and something out itself, came after it: nothing is begun there before what went before
-// was DONE. So it is DONE by what was found, and looked for on the chain like all that has
-// been orphaned. It is nil if other came first: then the end of that is waited for; and if known is
-// only remembered, and was in no block: its nonce may have been another's.
+// Passed is after as DONE by what was found of it. It is for where other has its sender or its queue,
+// is in flight, and came after it: other cannot have begun before its predecessor was DONE. From then
+// on it is looked for on the chain, like a DONE that a reorg has taken back. It is nil
+//
+//   - if other came first, whose end is waited for instead; or
+//   - if known is only remembered, and was in no block: its nonce may be another's by now.
 func Passed(after, other *tx.Transaction, known Known, now time.Time) *tx.Transaction {
 	a := after.FirstOpen()
 	if known.Process != "" && a.StateHash == "" {

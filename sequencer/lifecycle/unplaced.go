@@ -10,7 +10,7 @@ import (
 // nonce one gets is known when the one ahead of it is out. Until then it is unplaced: it is
 // proved at the nonce that the first of those that are made has, what is signed of it is kept
 // and never leaves, and when its turn comes it is signed again, at a nonce of its own, with
-// the proof that it has. So the rule that no nonce below an open one is free holds for them
+// the proof that it has. So the rule that no nonce below an open one is free applies to them
 // as for all, and one that fails before it is out costs those behind it nothing.
 
 // making reports whether m is with its worker, or waits for its turn with a proof.

@@ -47,7 +47,7 @@ type Tip struct {
 	// gives; zero if they do not tell.
 	Zero   time.Time
 	Synced int // nodes that have a vote
-	// For explanations: where what the nodes no longer hold is looked for, and why it
+	// For explanations: where what the nodes no longer have is looked for, and why it
 	// cannot be.
 	NoArchive   bool
 	First       uint32 // the slot in which the running network began, by the last hard fork
@@ -106,7 +106,7 @@ type Said struct {
 	Slot     uint32
 }
 
-// Asked are the answers to questions. They hold for the step that asked.
+// Asked are the answers to questions. They count for the step that asked.
 type Asked struct {
 	Sender    *Sender
 	Overtaken bool // as of Sender: an earlier one of the queue waits again

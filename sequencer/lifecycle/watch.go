@@ -256,7 +256,7 @@ func (v *View) noBytes() Step {
 	return s
 }
 
-// stake is an attempt whose sender and nonce are those that are settled next: the
+// stake is an attempt whose sender and nonce are those that are in question next: the
 // first open one or, of what is DONE, the one that landed.
 func stake(t *tx.Transaction) *tx.Attempt {
 	if a := t.FirstOpen(); a != nil {
@@ -306,7 +306,7 @@ func (v *View) untold(a *tx.Attempt) bool {
 	return v.Tip.NoArchive || a.ValidUntil > 0 && a.ValidUntil < v.Tip.First
 }
 
-// cut: the nodes hold no blocks any more from where a took effect. How deep that is its height tells.
+// cut: the nodes have no blocks any more from where a took effect. How deep that is its height tells.
 func (v *View) cut(a *tx.Attempt) Step {
 	u := *v
 	u.Sighting = tx.Sighting{
@@ -361,7 +361,7 @@ func (v *View) ended() Step {
 	if v.Txn.Open() && v.settled() {
 		return v.settle()
 	}
-	// A person may have settled it through another process.
+	// A person may have resolved it through another process.
 	next := v.Local.ReadAt.Add(recheck)
 	if !v.Clock.Before(next) {
 		return v.ask(AskRecord, ReasonEnded)

@@ -108,7 +108,7 @@ func (s *Scene) lastSlot() time.Time {
 const toldFor = 50 * time.Minute
 
 // passed speaks of a nonce that was spent in a block which the nodes no longer
-// hold, as after a long outage. The archive may know that block.
+// have, as after a long outage. The archive may know that block.
 func (s *Scene) passed() said {
 	const gone = "Its nonce was spent in a block that the nodes no longer hold"
 	asked := Wait{Code: WaitSettlement, Detail: "the archive"}

@@ -136,8 +136,8 @@ func (r *Recovery) Heard(ctx context.Context, s queues.Stage) {
 	}
 }
 
-// elsewhere notes that this process has met another Redis: what held of the one before
-// holds no more, should it come back. What the other took meanwhile, it lacks. The caller
+// elsewhere notes that this process has met another Redis: what was known of the one before
+// is not so any more, should it come back. What the other took meanwhile, it lacks. The caller
 // holds mu.
 func (r *Recovery) elsewhere() {
 	r.back, r.joined = "", ""

@@ -229,7 +229,7 @@ func (a *Attempt) LetGo(now time.Time) {
 func (a *Attempt) Outcome() Outcome { return a.State.Outcome() }
 
 // Open reports whether a may still land: its bytes, or the call of a legacy
-// worker, may have left this process, and nothing has settled it since.
+// worker, may have left this process, and nothing has told since what became of it.
 func (a *Attempt) Open() bool { return attemptStates[a.State].open }
 
 // Over reports whether the fate of a is told.

@@ -27,7 +27,7 @@ var (
 	// ErrNotCancellable: the transaction is final, so nothing is left to cancel.
 	ErrNotCancellable = errors.New("the transaction cannot be cancelled in its state")
 	// ErrNotRetryable: the transaction is neither FAILED nor UNRESOLVED, or its deadline has
-	// come; or nothing of it is open that a person could settle.
+	// come; or nothing of it is open that a person could resolve.
 	ErrNotRetryable = errors.New("the transaction cannot be retried in its state")
 	// ErrMightStillLand: an attempt is open, so a new nonce could let the
 	// transaction take effect twice.

@@ -10,7 +10,7 @@ const (
 	Retry       State = "RETRY"       // it failed and will be tried again; the clock moves it on
 	Done        State = "DONE"        // final; only a reorganisation of the chain can reopen it
 	Failed      State = "FAILED"      // final: retries used up, or cancelled; a person may retry it
-	Unresolved  State = "UNRESOLVED"  // final: no retry can mend it, or only a person can settle it
+	Unresolved  State = "UNRESOLVED"  // final: no retry can mend it, or only a person can resolve it
 )
 
 // States are all states a transaction can be in, in the order of its way.

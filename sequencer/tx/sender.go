@@ -12,6 +12,6 @@ const (
 	LowBalance     SenderReason = "LOW_BALANCE"     // it cannot pay its fees
 	WrongAccount   SenderReason = "WRONG_ACCOUNT"   // its worker signs for another account
 	WrongNetwork   SenderReason = "WRONG_NETWORK"   // its worker signs for another network
-	OutcomeUnknown SenderReason = "OUTCOME_UNKNOWN" // a person must settle what its worker sent
+	OutcomeUnknown SenderReason = "OUTCOME_UNKNOWN" // a person must resolve what its worker sent
 	Idled          SenderReason = "NO_PROCESS"      // it is free, and no process could bind it now; never stored
 )

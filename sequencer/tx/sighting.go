@@ -48,7 +48,7 @@ type Sighting struct {
 	Fate   Fate
 	Agreed bool
 	// Depth is the number of blocks from the deciding one to the tip, both
-	// included, the least that any agreeing node sees. The deciding block holds
+	// included, the least that any agreeing node sees. The deciding block has
 	// the command (Included, Failed, Displaced) or is the first past ValidUntil
 	// (Expired). 0 for the other fates and where Agreed is false.
 	Depth     int
@@ -59,7 +59,7 @@ type Sighting struct {
 	Failure   Failure // of the command in the block, for Failed
 	TipSlot   uint32  // slotSinceGenesis of the lowest agreeing tip
 	// Passed goes with Unknown: every synced node, at least the quorum of them,
-	// has the nonce spent, and by a block that it no longer holds. Only an archive
+	// has the nonce spent, and by a block that it no longer has. Only an archive
 	// can tell by what; Sought says that it was searched in vain.
 	Passed, Sought bool
 	// Archived: it is the archive that tells Included or Failed, and all nodes

@@ -16,7 +16,7 @@ type Submission struct {
 	Error *Error
 	// TriedAt is when it was last begun to be posted; zero if it never was.
 	TriedAt time.Time
-	// Settled: nothing becomes of it any more by itself.
+	// Settled: it is over, and watched no more.
 	Settled bool
 }
 

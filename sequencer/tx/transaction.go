@@ -273,10 +273,10 @@ func (t *Transaction) Legacy() bool {
 	return false
 }
 
-// HasOut reports whether an attempt of t may be on the chain, or is and may be orphaned.
+// HasOut reports whether an attempt of t is in flight, or in a block that a reorg may still take back.
 func (t *Transaction) HasOut(a *Attempt) bool { return a.Open() || a.Shallow() || a == t.Standing() }
 
-// Out reports whether something of t may be on the chain, or is and may be orphaned.
+// Out reports whether any attempt of t is in flight, or in a block that a reorg may still take back.
 func (t *Transaction) Out() bool { return t.Open() || t.Shallow() != nil || t.Standing() != nil }
 
 // Shallow is an attempt of t that is closed and shallow, nil if there is none. All share its

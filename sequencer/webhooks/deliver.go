@@ -446,6 +446,6 @@ func (o *deliverer) line(r *result) string {
 		d.Try = r.parked.tries
 	}
 	d.Delivered = judge(r.Answer).delivered
-	b, _ := json.Marshal(d) // it holds nothing that cannot be written
+	b, _ := json.Marshal(d) // nothing in it cannot be written
 	return string(b)
 }

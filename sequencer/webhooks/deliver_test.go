@@ -374,7 +374,7 @@ func TestTakeOver(t *testing.T) {
 		r.wants("1 a WAITING WAITING", "2 b WAITING WAITING")
 		close(hang)
 		passes(10 * time.Second)
-		dead.settle(nil)
+		dead.assign(nil)
 		if x := f.status(s); x.Parked != 0 || x.Behind != 0 || x.Holder != process {
 			t.Errorf("%+v", x)
 		}

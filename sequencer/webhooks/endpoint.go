@@ -127,7 +127,7 @@ func laneOf(x *queues.Entry) string { return string(x.Kind) + ":" + x.ID }
 // A FieldError is what is wrong with one field of a definition.
 type FieldError struct{ Field, Message string }
 
-// An InvalidError holds all that is wrong with a definition.
+// An InvalidError has all that is wrong with a definition.
 type InvalidError []FieldError
 
 func (e InvalidError) Error() string {
@@ -205,7 +205,7 @@ func (e *Endpoint) apply(d *Definition, now time.Time) {
 func (e *Endpoint) encode() string {
 	b, err := json.Marshal(e)
 	if err != nil {
-		panic(err) // it holds nothing that cannot be written
+		panic(err) // nothing in it cannot be written
 	}
 	return string(b)
 }

@@ -46,7 +46,7 @@ func secretKey(secret string) []byte {
 	return key
 }
 
-// signature signs a message with each secret that holds at a time.
+// signature signs a message with each secret that is valid at a time.
 func signature(secrets []Secret, id string, at time.Time, body []byte) string {
 	var all []string
 	for _, s := range secrets {

@@ -45,7 +45,7 @@ var (
 	ErrTooMany = errors.New("there are as many endpoints as there may be")
 	// ErrConfigured: the file defines the endpoint, and is to be changed instead.
 	ErrConfigured = errors.New("the endpoint is defined by SEQUENCER_WEBHOOKS_FILE")
-	// ErrGone: the log does not hold the events any more.
+	// ErrGone: the log does not have the events any more.
 	ErrGone = errors.New("the events have left the log")
 	// ErrAhead: the endpoint has not come as far as that event.
 	ErrAhead = errors.New("the endpoint has not come to that event yet")
@@ -57,7 +57,7 @@ var (
 )
 
 // A store is what is kept of endpoints in Redis: keys.go of package queues names the keys,
-// and lua/ holds the scripts.
+// and lua/ has the scripts.
 type store struct{ *queues.Store }
 
 // words are the answer of a script.

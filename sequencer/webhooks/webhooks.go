@@ -41,7 +41,7 @@ type Options struct {
 	Store   *queues.Store
 	Process string // incarnation, which no other process has
 	Render  Render
-	// Now is the time that requests are signed with, which receivers hold against their own;
+	// Now is the time that requests are signed with, which receivers compare with their own;
 	// nil is this machine's.
 	Now func() time.Time
 	// Private are networks that endpoints may lie in although they are not public.
@@ -203,7 +203,7 @@ func (s *Service) Run(ctx context.Context) {
 		case <-s.kick:
 		}
 	}
-	s.settle(nil)
+	s.assign(nil)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dialTimeout)
 	defer cancel()
 	if _, err := s.store.lease(ctx, s.Process, 0); err != nil {
@@ -228,7 +228,7 @@ func (s *Service) renew(ctx context.Context) {
 	s.mu.Lock()
 	s.renewed = began
 	s.mu.Unlock()
-	s.settle(all)
+	s.assign(all)
 }
 
 // alive reports whether the leases are surely still held.
@@ -238,9 +238,9 @@ func (s *Service) alive() bool {
 	return time.Since(s.renewed) < s.Lease*2/3
 }
 
-// settle ends the deliverers of what is not held any more, or has changed, and starts those
+// assign ends the deliverers of what is not held any more, or has changed, and starts those
 // that are missing.
-func (s *Service) settle(all []held) {
+func (s *Service) assign(all []held) {
 	wanted := map[string]held{}
 	for _, h := range all {
 		wanted[h.id] = h

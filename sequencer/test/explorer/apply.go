@@ -101,8 +101,8 @@ func (s *State) bind(p int, lost bool) bool {
 	for i, seen := range proc.seen {
 		weighed := s.world.Market || s.world.FeeLimit+s.world.Allowance > 0 // each plan by itself
 		if seen >= 0 && proc.tip.Fresh && proc.tip.Quorum && !weighed {
-			plans = append(plans, Plan{Sender: account(i), Nonce: uint32(seen), Fee: s.policy.Fee,
-				ValidUntil: s.policy.LastSlot(proc.tip), Slot: proc.tip.TipSlot})
+			plans = append(plans, Plan{Sender: account(i), Nonce: uint32(seen), Fee: s.policyOf(p).Fee,
+				ValidUntil: s.policyOf(p).LastSlot(proc.tip), Slot: proc.tip.TipSlot})
 		}
 	}
 	t := s.store.Bind(proc.id, nil, nil, plans)

@@ -61,8 +61,7 @@ func (s *State) confirm(p, t int, h *held) {
 	moves := lifecycle.Moves{Keep: txn.Watched(), Confirm: true, Remove: lifecycle.Never}
 	stored, _, err := s.store.Advance(&Change{Before: txn, After: txn, Moves: moves})
 	number := h.call.Number
-	if err == nil {
-		s.confirmed()
+	if err == nil && s.confirmed(p) {
 		h.drive.Read(stored, s.now)
 		s.answer(h, lifecycle.ConfirmTold{Number: number})
 		return

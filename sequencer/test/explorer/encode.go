@@ -20,7 +20,7 @@ func (s *State) Key(buf []byte) (Key, []byte) {
 	e := encoder{s: s, buf: buf[:0], order: []int{0, 1}}
 	e.state()
 	k := Key{maphash.Bytes(seeds[0], e.buf), maphash.Bytes(seeds[1], e.buf)}
-	if len(s.procs) == 2 {
+	if len(s.procs) == 2 && !s.world.Apart {
 		e.buf, e.order = e.buf[:0], []int{1, 0}
 		e.state()
 		l := Key{maphash.Bytes(seeds[0], e.buf), maphash.Bytes(seeds[1], e.buf)}
@@ -189,7 +189,7 @@ func (e *encoder) attempt(t *tx.Transaction, a *tx.Attempt) {
 	}
 	e.bits(a.Legacy, a.NodeHash == a.Hash, a.StateHash == "", a.Legacy &&
 		e.s.now.Sub(a.StartedAt) < recent, a.Alone)
-	if p := e.s.policy; p.FeeMax > p.Fee { // it may be raised some time after it was planned and sent
+	if p := e.s.other; p.FeeMax > p.Fee { // it may be raised some time after it was planned and sent
 		e.slot(max(a.Slot, a.SentSlot))
 	}
 	if e.s.world.Market {

@@ -95,29 +95,55 @@ func (s *State) lagging() int { return s.store.writes - s.replica.writes }
 // tooFar reports whether a replica lags by more than the world allows.
 func (s *State) tooFar() bool { return s.replica != nil && !s.fair && s.lagging() > s.world.Forgets }
 
-// confirmed: the replicas have what is stored, where they are asked.
-func (s *State) confirmed() {
-	if s.world.Replicas && s.replica != nil {
+// confirmed has the replicas confirm what a process has stored, where it asks them; false if they
+// cannot.
+func (s *State) confirmed(p int) bool {
+	switch {
+	case s.replica == nil, !s.world.asks(p), s.world.Another:
+	case s.world.CutOff:
+		return false
+	default:
 		s.replica = new(s.store.Clone())
 	}
+	return true
 }
 
-// failOver has the replica take the place of the store: what it lacks is forgotten. Who
-// lives is known by the heartbeats, which go on.
+// failOver has the replica take the place of the store: what it lacks is forgotten.
 func (s *State) failOver() bool {
 	if s.replica == nil || s.lagging() == 0 {
 		return false
 	}
 	s.tell("the store fails over, and forgets the last %d writes", s.lagging())
-	procs := slices.Clone(s.store.Procs)
-	for _, o := range s.replica.Procs {
+	former, next := s.store.Clone(), s.replica
+	s.replica = nil
+	s.serve(next)
+	if s.world.Back && s.spend(Forget) {
+		former.writes, s.replica = s.store.writes, &former // what is written from here on it lacks
+	}
+	return true
+}
+
+// restart: the store forgets nothing, and has another history.
+func (s *State) restart() bool {
+	if s.replica != nil || !s.spend(Restart) {
+		return false
+	}
+	s.tell("the store restarts, and has forgotten nothing")
+	s.serve(&s.store)
+	return true
+}
+
+// serve has another store answer from here on. Who lives is known by the heartbeats, which go on.
+func (s *State) serve(next *Store) {
+	procs, claims := slices.Clone(s.store.Procs), s.store.claims
+	for _, o := range next.Procs {
 		if s.store.proc(o.ID) == nil {
 			procs = append(procs, Proc{ID: o.ID, Lapsed: true}) // that its claims were taken over is forgotten
 		}
 	}
-	s.store, s.replica = s.replica.Clone(), nil
+	s.store = next.Clone()
 	s.store.Now, s.store.Procs, s.store.Unsettled = s.now, procs, true
-	s.store.claims += 1000 // the counter may have forgotten tokens that are still held
+	s.store.claims = max(claims, s.store.claims) + 1000 // it may have forgotten tokens that are still held
 	for p := range s.procs {
 		s.procs[p].back = !s.procs[p].alive
 		s.procs[p].joined = false
@@ -125,14 +151,14 @@ func (s *State) failOver() bool {
 	for t := range s.past {
 		past, txn := &s.past[t], s.store.Records[t].Txn
 		past.untold = past.untold && txn.Callback != ""
-		past.asked = 0 // what is forgotten is asked again; what came of that is seen
+		var kept uint8 // what is forgotten is asked again; what came of that is seen
 		for i := range txn.Attempts {
 			if txn.Attempts[i].Legacy {
-				past.asked |= 1 << txn.Attempts[i].Number
+				kept |= 1 << txn.Attempts[i].Number
 			}
 		}
+		past.asked &= kept
 	}
-	return true
 }
 
 // unsettled: a process is refused a write, for the store may have forgotten something.
@@ -231,7 +257,7 @@ func (s *State) expired(c command) bool {
 func (s *State) mayBeUnknown(c command, shown bool) {
 	switch {
 	case s.knows(c), s.expired(c):
-	case shown, s.world.Replicas, s.world.Budget[Crash]+s.world.Budget[Lapse] == 0:
+	case shown, s.world.vouched(), s.world.Budget[Crash]+s.world.Budget[Lapse] == 0:
 		s.refuse = c.String() + " is out, and the store is settled without it"
 	default:
 		s.past[c.txn].lose(c)
@@ -418,7 +444,7 @@ func (e *encoder) recovery(r *recovery) {
 	}
 	e.bits(r.shut, r.back, r.joined)
 	for t, txn := range r.txns {
-		if txn == nil || e.s.budget[Forget] == 0 && e.s.replica == nil && r.back && !e.s.store.Unsettled {
+		if txn == nil || e.s.budget[Forget]+e.s.budget[Restart] == 0 && e.s.replica == nil && r.back && !e.s.store.Unsettled {
 			e.byte(0) // it is never asked for
 			continue
 		}

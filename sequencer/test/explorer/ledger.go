@@ -219,7 +219,7 @@ func (s *State) mayPost(proc *process, t int, h *held) {
 	r := s.store.Record(uid(t))
 	a := r.Txn.Attempt(h.call.Number)
 	switch {
-	case s.store.Unsettled && s.world.Replicas && (a == nil || !a.Open()):
+	case s.store.Unsettled && s.world.vouched() && (a == nil || !a.Open()):
 		s.refuse = "a batch is posted that no replica has confirmed"
 	case s.store.Unsettled:
 	case !proc.live || Owner(r.Txn.Claim) != proc.id:

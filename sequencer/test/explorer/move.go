@@ -45,6 +45,7 @@ const (
 	mJoin
 	mPause
 	mUnpause
+	mRestart
 )
 
 // Moves are all that may happen, and some that cannot: Apply tells.
@@ -96,6 +97,9 @@ func (s *State) Moves(visit func(Move)) {
 	}
 	if s.replica != nil {
 		visit(Move{kind: mForget})
+	}
+	if s.budget[Restart] > 0 {
+		visit(Move{kind: mRestart})
 	}
 	if s.broke || s.budget[Broke] > 0 {
 		visit(Move{kind: mBroke})

@@ -120,7 +120,7 @@ func (s *State) dueForSome(t *tx.Transaction) bool {
 // forgotten something: where replicas are asked, they have it.
 func (s *State) mayHaveLeft(t int, h *held) {
 	leaves := h.call.Kind == lifecycle.Send || h.call.Kind == lifecycle.Dispatch
-	if a := s.store.Record(uid(t)).Txn.Attempt(h.call.Number); leaves && s.world.Replicas && (a == nil || a.Pending()) {
+	if a := s.store.Record(uid(t)).Txn.Attempt(h.call.Number); leaves && s.world.vouched() && (a == nil || a.Pending()) {
 		s.refuse = fmt.Sprintf("%s of what no replica has confirmed", h.call.Kind)
 	}
 	if h.call.Kind == lifecycle.Dispatch {

@@ -164,7 +164,7 @@ func (s *State) write(p, t int, h *held, a *lifecycle.Action, way int) bool {
 	if way != writeDone && way != notConfirmed && !s.spend(LostReply) {
 		return false
 	}
-	if way == notConfirmed && (!s.world.Replicas || !a.Moves.Confirm || !s.spend(Unheard)) {
+	if way == notConfirmed && (!s.world.asks(p) || !a.Moves.Confirm || !s.spend(Unheard)) {
 		return false
 	}
 	if way == requestLost {
@@ -195,20 +195,18 @@ func (s *State) write(p, t int, h *held, a *lifecycle.Action, way int) bool {
 	}
 	s.stored(before, txn, &a.Step)
 	s.tell("%s stores %s", proc.id, changeOf(before, txn, &a.Step))
-	if a.Moves.Confirm && way != notConfirmed {
-		s.confirmed()
-	}
+	heard := way != notConfirmed && (!a.Moves.Confirm || s.confirmed(p))
 	if way == replyLost {
 		s.tell("  and does not learn that it is stored")
 		h.drive.Stale()
 		h.stale = true
 		return true
 	}
-	if way == notConfirmed {
+	if !heard {
 		s.denied(lifecycle.Unconfirmed)
 		s.tell("  and the replicas do not confirm it")
 	}
-	h.drive.Stored(txn, way == notConfirmed)
+	h.drive.Stored(txn, !heard)
 	if before.Phase.Bound() && !txn.Phase.Bound() {
 		s.unlist(p, txn)
 	}

@@ -130,6 +130,8 @@ func (s *State) trouble(m Move, p int) bool {
 		return s.lag()
 	case mForget:
 		return s.failOver()
+	case mRestart:
+		return s.restart()
 	case mRecover:
 		return s.recover(p)
 	case mVanish:

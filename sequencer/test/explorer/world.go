@@ -24,6 +24,15 @@ type World struct {
 	Legacy    bool // the workers send by themselves
 	Hashless  bool // the workers tell no hash
 	Replicas  bool // what is stored has to be confirmed
+	// CutOff: the replica that lags is the only one, and has lost its primary: nobody confirms.
+	// Another: it does not count any more, and another one confirms, which is not promoted.
+	CutOff, Another bool
+	// Back: the former primary may come back as such, with what it had, and without what the
+	// promoted one has taken.
+	Back bool
+	// Apart: the second process may pay more for what is pooled, has it valid for one slot more,
+	// and asks no replica.
+	Apart bool
 	// Alone: one node of two is enough.
 	Alone bool
 	// Retries, Confirmations, Settle and Finality are as configured; 0 for 0, 1, 2, 2.
@@ -93,6 +102,7 @@ const (
 	Unheard                 // the replicas do not confirm
 	Forget                  // the store forgets the last writes
 	Silence                 // a ledger says nothing of what it is asked
+	Restart                 // the store has another history, and has forgotten nothing
 	faults
 )
 
@@ -100,7 +110,7 @@ var faultNames = [faults]string{"crash", "lapse", "lost-reply", "reorg", "worker
 	"busy",
 	"finished", "lost-send", "refuse", "fail-in", "outsider", "vanish", "cancel", "retry", "resolve", "drain",
 	"pause", "stop",
-	"away", "stray", "wrong-key", "broke", "unheard", "forget", "silence"}
+	"away", "stray", "wrong-key", "broke", "unheard", "forget", "silence", "restart"}
 
 func (f Fault) String() string { return faultNames[f] }
 
@@ -143,6 +153,27 @@ func (w *World) zero() time.Time {
 		return time.Time{}
 	}
 	return w.terms().ExpiresAt.Add(-time.Duration(start+w.Deadline+1) * time.Second)
+}
+
+// asks reports whether a process has replicas confirm what it stores.
+func (w *World) asks(p int) bool { return w.Replicas && !(w.Apart && p > 0) }
+
+// vouched reports whether whatever left, and was to be confirmed, is on what may be promoted.
+func (w *World) vouched() bool { return w.Replicas && !w.Another && !w.Apart || w.Budget[Forget] == 0 }
+
+// another is the policy of the second process.
+func (w *World) another() *lifecycle.Policy {
+	other := *w
+	other.Raise, other.Patient = w.Raise || w.Apart, w.Patient || w.Apart
+	return other.policy()
+}
+
+// policyOf is that of one process.
+func (s *State) policyOf(p int) *lifecycle.Policy {
+	if p > 0 {
+		return s.other
+	}
+	return s.policy
 }
 
 func (w *World) policy() *lifecycle.Policy {
@@ -224,7 +255,8 @@ type errand struct{ cmd command }
 // A State is a whole world at one instant.
 type State struct {
 	world  *World
-	policy *lifecycle.Policy
+	policy *lifecycle.Policy // of the first process
+	other  *lifecycle.Policy // of the second, which may differ
 	now    time.Time
 	store  Store
 	chain  [2]chain
@@ -262,7 +294,7 @@ var epoch = time.Unix(1_800_000_000, 0).UTC()
 
 // NewState is the first state of a world.
 func NewState(w *World) *State {
-	s := &State{world: w, policy: w.policy(), now: epoch}
+	s := &State{world: w, policy: w.policy(), other: w.another(), now: epoch}
 	s.store = Store{Now: epoch, CallbackWait: s.policy.CallbackWait, UnresolvedLimit: w.Unresolved}
 	for i := range w.Senders {
 		s.store.Register(account(i), "")
@@ -367,8 +399,8 @@ func (s *State) voters() (nodes []int, quorum bool) {
 // view is what process p knows around transaction t.
 func (s *State) view(p, t int) lifecycle.View {
 	proc := &s.procs[p]
-	v := lifecycle.View{Policy: s.policy, Tip: proc.tip, Now: s.now, Clock: s.now, Known: true,
-		Replicas: s.world.Replicas, Draining: proc.draining, Batch: s.batchOf(p, t),
+	v := lifecycle.View{Policy: s.policyOf(p), Tip: proc.tip, Now: s.now, Clock: s.now, Known: true,
+		Replicas: s.world.asks(p), Draining: proc.draining, Batch: s.batchOf(p, t),
 		Market: s.world.market(s.now)}
 	v.Sighting = tx.Sighting{Fate: tx.FateUnknown}
 	h := proc.held[t]

@@ -265,6 +265,30 @@ func worldsOfFailovers() []*World {
 			Lags: tx.PhaseSent, Budget: Budget{Forget: 1, Refuse: 1}},
 		{Name: "fails over, a stranger", Height: 1, Forgets: 1, Lags: tx.PhaseDispatching,
 			Budget: Budget{Forget: 1, Outsider: 1}},
+		// The only replica is cut off, or the former primary is, and may be promoted: nothing leaves.
+		{Name: "fails over, cut off", Replicas: true, CutOff: true, Height: 1, Finality: 1, Forgets: 2,
+			Lags: tx.PhaseDispatching, Budget: Budget{Forget: 1, Crash: 1}},
+		{Name: "fails over, and back, confirmed", Replicas: true, CutOff: true, Back: true, Height: 1, Finality: 1,
+			Forgets: 2, Lags: tx.PhaseDispatching, Budget: Budget{Forget: 2, Crash: 1}},
+		{Name: "fails over, and back", Back: true, Height: 1, Finality: 1, Forgets: 2, Lags: tx.PhaseDispatching,
+			Budget: Budget{Forget: 2}},
+		{Name: "fails over, twice", Height: 1, Finality: 1, Forgets: 1, Lags: tx.PhaseDispatching,
+			Budget: Budget{Forget: 2}},
+		// One of two replicas confirms, or one of two processes asks none. Who lives writes back; what
+		// the dead had sent may be unknown then, as without replicas (docs/architecture/limits.md).
+		{Name: "fails over, another confirmed", Replicas: true, Another: true, Height: 1, Finality: 1, Forgets: 2,
+			Lags: tx.PhaseDispatching, Budget: Budget{Forget: 1, Unheard: 1}},
+		{Name: "fails over, other settings", Procs: 2, Apart: true, Replicas: true, Prompt: true, Height: 1, Finality: 1,
+			Forgets: 1, Lags: tx.PhaseDispatching, Budget: Budget{Forget: 1}},
+		// All is on its disk, and nothing that left may be unknown, whoever dies along.
+		{Name: "restarts", Height: 1, Finality: 1, Forgets: 1, Budget: Budget{Restart: 1, Crash: 1}},
+		{Name: "restarts, legacy", Legacy: true, Height: 1, Finality: 1, Forgets: 1, Budget: Budget{Restart: 1, Crash: 1}},
+		{Name: "restarts, two die along", Procs: 2, Prompt: true, Height: 1, Finality: 1, Forgets: 1,
+			Budget: Budget{Restart: 1, Crash: 2}},
+		{Name: "a back-up restored", Height: 2, Finality: 1, Forgets: 30, Lags: tx.PhaseWaiting,
+			Budget: Budget{Forget: 1, Crash: 1}},
+		{Name: "fails over, a raise and all die along", Raise: true, Height: 1, Finality: 1, Forgets: 1,
+			Lags: tx.PhaseWatching, Budget: Budget{Forget: 1, Crash: 1}},
 	}
 }
 

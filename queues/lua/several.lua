@@ -1,5 +1,5 @@
 -- Put behind lib.lua in every script that runs for several calls at once: ARGV
--- holds, for each, how many arguments follow, and then these, the uid first, and its queue.
+-- has, for each, how many arguments follow, and then these, the uid first, and its queue.
 
 -- each does one(o, n) for every call, whose n arguments stand behind ARGV[o], and
 -- answers with what that answered, or {"error", text}: what goes wrong with one

@@ -1,4 +1,4 @@
--- ahead tells what is bound before a queue that is ready, as the round stands now.
+-- round tells what is bound before a queue that is ready, as the round stands now.
 --
 -- ARGV[1]  queue, then the types that are bound together
 -- Answer:  {queues of the same seat, the most queues of others, how many others of which 64

@@ -1,4 +1,4 @@
--- record adds facts of an attempt, whoever brings them and however late: facts are
+-- facts adds facts of an attempt, whoever brings them and however late: facts are
 -- not fenced, and one that is there is kept. The owner is to look at them.
 --
 -- ARGV[1]  uid, [2] revision of the transaction as it was when they were found to be
