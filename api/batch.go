@@ -26,6 +26,10 @@ const (
 )
 
 func (a *api) postBatch(w http.ResponseWriter, r *http.Request) error {
+	try, err := dry(r)
+	if err != nil {
+		return err
+	}
 	if err := checkType(r, "application/json", lines, "application/ndjson"); err != nil {
 		return err
 	}
@@ -62,7 +66,7 @@ func (a *api) postBatch(w http.ResponseWriter, r *http.Request) error {
 	for first := 0; first < len(docs) || before != nil; {
 		var next *part
 		if first < len(docs) {
-			next = v.readPart(ctx, docs, first)
+			next = v.readPart(ctx, docs, first, try)
 			first = next.end
 		}
 		if before != nil {
@@ -133,6 +137,7 @@ func (a *api) split(r *http.Request, body []byte) ([][]byte, error) {
 // A part is what one call of the store takes of a batch.
 type part struct {
 	first, end int // of the batch's items
+	dry        bool
 	items      []queues.Item
 	traced     []func(queues.Accepted) // for each item
 	errs       []error                 // for each of the part's documents; nil where there is an item
@@ -141,16 +146,20 @@ type part struct {
 }
 
 // readPart reads the items from first on, as many as one part takes.
-func (v view) readPart(ctx context.Context, docs [][]byte, first int) *part {
-	p := &part{first: first, end: first, stored: make(chan struct{})}
+func (v view) readPart(ctx context.Context, docs [][]byte, first int, try bool) *part {
+	p := &part{first: first, end: first, dry: try, stored: make(chan struct{})}
 	for size := 0; p.end < len(docs) && p.end-first < partItems && size < partBytes; p.end++ {
 		size += len(docs[p.end])
 		item, err := v.batchItem(ctx, docs[p.end])
 		if err == nil {
 			err = v.take(&item)
 		}
-		if err == nil {
-			p.traced = append(p.traced, v.accepting(ctx, &item))
+		if item.Dry = try; err == nil {
+			traced := func(queues.Accepted) {}
+			if !try {
+				traced = v.accepting(ctx, &item)
+			}
+			p.traced = append(p.traced, traced)
 			p.items = append(p.items, item)
 		}
 		p.errs = append(p.errs, err)
@@ -180,8 +189,10 @@ func (v view) answerPart(ctx context.Context, p *part) []byte {
 			p.traced[len(p.results)-len(results)](results[0])
 			result, results = results[0], results[1:]
 		}
-		v.posted(v.caller, result)
-		out = append(v.appendResult(ctx, out, p.first+i, result), '\n')
+		if !p.dry {
+			v.posted(v.caller, result)
+		}
+		out = append(v.appendResult(ctx, out, p.first+i, p.dry, result), '\n')
 	}
 	return out
 }
@@ -193,10 +204,13 @@ func (v view) batchItem(ctx context.Context, doc []byte) (queues.Item, error) {
 	return v.parseItem(ctx, doc, nil)
 }
 
-func (v view) appendResult(ctx context.Context, b []byte, index int, result queues.Accepted) []byte {
+func (v view) appendResult(ctx context.Context, b []byte, index int, try bool, result queues.Accepted) []byte {
 	o := object{b}
 	o.open()
 	o.number("index", int64(index))
+	if try {
+		o.bool("dryRun", true)
+	}
 	if result.Err != nil {
 		p := v.problem(ctx, result.Err)
 		o.number("status", int64(p.Status))

@@ -91,6 +91,37 @@ func TestBatch(t *testing.T) {
 	}
 }
 
+// TestBatchDry: a batch that is only tried is answered as it is when it is posted, and stores nothing.
+func TestBatchDry(t *testing.T) {
+	t.Parallel()
+	posts := 0
+	s := setup(t, func(o *Options) { o.Meter.Posted = func(string, string, string) { posts++ } })
+	body := "[" + strings.Join([]string{
+		`{"queue":"a","type":"ANY","data":{"n":1},"uid":"u"}`, `{"queue":"b","type":"NONE","data":{}}`,
+		`{"queue":"a","type":"ANY","data":{"n":1},"uid":"u"}`, `{"queue":"b","type":"ANY","data":{},"uid":"u"}`,
+		`{"queue":"b","type":"ANY","data":{}}`, `7`,
+	}, ",") + "]"
+	for _, try := range []string{"true", "true", "false"} {
+		got := s.ask("POST", "/transactions/batch?dryRun="+try, body).results()
+		want := []string{"202 1", "422 UNKNOWN_TYPE", "200 1", "409 KEY_REUSED", "202 2", "400 BAD_REQUEST"}
+		if diff := cmp.Diff(want, verdicts(got)); diff != "" {
+			t.Errorf("dryRun=%s: %s", try, diff)
+		}
+		for _, r := range got {
+			if said := r["dryRun"] == true; said != (try == "true") {
+				t.Errorf("dryRun=%s: %v", try, r)
+			}
+		}
+		if try == "true" {
+			s.ask("GET", "/transactions/u", "").wantProblem(404, "NOT_FOUND")
+		}
+	}
+	if posts != 6 {
+		t.Errorf("%d posts were counted", posts)
+	}
+	s.ask("POST", "/transactions/batch?dryRun=yes", body).wantProblem(400, "BAD_REQUEST")
+}
+
 func TestBatchLines(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

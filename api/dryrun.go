@@ -119,6 +119,7 @@ func (v view) trial(doc []byte, t *trial) []byte {
 
 func (o *object) simulation(s *dispatcher.Simulation, fee uint64, hides *veil) {
 	o.open()
+	o.number("ahead", int64(s.Ahead))
 	o.bool("ok", s.OK)
 	o.name("failure")
 	if f := s.Failure; f == nil {

@@ -35,6 +35,7 @@ func TestDryRun(t *testing.T) {
 				return dispatcher.Simulation{}, 0, fmt.Errorf("asked of %+v", t)
 			}
 			return dispatcher.Simulation{
+				Ahead:   3,
 				Failure: &dispatcher.SimulatedFailure{Index: 1, Code: "Overflow", Message: "account update 1 of 1: Overflow"},
 				Weight:  2, Touched: []dispatcher.Touched{{PublicKey: "B62x", TokenID: token, Creates: true}}, Seconds: 21.5,
 			}, 200_000_000, nil
@@ -47,7 +48,7 @@ func TestDryRun(t *testing.T) {
 	}
 	got := r.read()
 	want := map[string]any{
-		"ok": false, "failure": map[string]any{"index": json.Number("1"), "code": "Overflow", "message": "account update 1 of 1: Overflow"},
+		"ahead": json.Number("3"), "ok": false, "failure": map[string]any{"index": json.Number("1"), "code": "Overflow", "message": "account update 1 of 1: Overflow"},
 		"weight": json.Number("2"), "seconds": json.Number("21.5"), "fee": "200000000",
 		"touched": []any{map[string]any{"publicKey": "B62x", "tokenId": token, "creates": true}},
 	}

@@ -36,11 +36,11 @@ func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMe
 			return "sets the verification key of " + b.PublicKey, nil
 		case given(b.Update.Permissions):
 			return "sets the permissions of " + b.PublicKey, nil
-		case u.isOf(payer) && (given(needs.Nonce) || given(needs.Balance) || given(needs.ReceiptChainHash)):
+		case u.isOf(payer) && (given(needs.Nonce) || given(needs.Balance) || needs.ReceiptChainHash != nil):
 			return "requires something of the payer's account", nil
 		}
 	}
-	pays := payable(payer, updates)
+	pays, created := payable(payer, updates)
 	required := requiredBy(updates)
 	if mode == Commuting {
 		required = slices.DeleteFunc(required, func(r requirement) bool { return r.what == actionState })
@@ -53,7 +53,7 @@ func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMe
 		for _, u := range before {
 			delete(pays, u.account())
 		}
-		if pays != nil && len(pays) == 0 {
+		if len(pays) < created {
 			return "pays for a new account, which is there behind those in flight before it", nil
 		}
 		last := i == len(ahead)-1
@@ -109,10 +109,13 @@ type requirement struct {
 	value string
 }
 
-// payable are the accounts of which updates may make one: nil unless they take more MINA than they
-// give, which is what Mina wants for new accounts. There already are the payer's, and what gives
+// accountPrice is what Mina wants for a new account, in nanomina.
+const accountPrice = 1_000_000_000
+
+// payable are the accounts that updates may make, and how many they pay for: none unless they take more MINA
+// than they give, which is what Mina wants for new accounts. There already are the payer's, and what gives
 // something, is proved for, or has to be there.
-func payable(payer string, updates []signedUpdate) map[account]bool {
+func payable(payer string, updates []signedUpdate) (all map[account]bool, created int) {
 	var sum big.Int
 	for _, u := range updates {
 		if u.Body.TokenID == tx.MinaToken {
@@ -120,9 +123,13 @@ func payable(payer string, updates []signedUpdate) map[account]bool {
 		}
 	}
 	if sum.Sign() >= 0 {
-		return nil
+		return nil, 0
 	}
-	all := map[account]bool{}
+	created = 1
+	if n := sum.Div(sum.Neg(&sum), big.NewInt(accountPrice)); n.IsInt64() {
+		created = int(max(1, min(n.Int64(), int64(len(updates)))))
+	}
+	all = map[account]bool{}
 	for _, u := range updates {
 		if _, seen := all[u.account()]; !seen {
 			isNew := u.Body.Preconditions.Account.IsNew
@@ -131,7 +138,7 @@ func payable(payer string, updates []signedUpdate) map[account]bool {
 		}
 	}
 	maps.DeleteFunc(all, func(_ account, may bool) bool { return !may })
-	return all
+	return all, created
 }
 
 // requiredBy are the requirements of updates, without those of a value that they set themselves. What
@@ -174,6 +181,7 @@ type signedUpdate struct {
 		TokenID   string `json:"tokenId"`
 		Update    struct {
 			AppState        []*string       `json:"appState"`
+			Delegate        *string         `json:"delegate"`
 			VerificationKey json.RawMessage `json:"verificationKey"`
 			Permissions     json.RawMessage `json:"permissions"`
 		} `json:"update"`
@@ -182,6 +190,7 @@ type signedUpdate struct {
 			Sgn       string `json:"sgn"`
 		} `json:"balanceChange"`
 		AuthorizationKind struct {
+			IsSigned bool `json:"isSigned"`
 			IsProved bool `json:"isProved"`
 		} `json:"authorizationKind"`
 		IncrementNonce             bool              `json:"incrementNonce"`
@@ -191,7 +200,9 @@ type signedUpdate struct {
 			Account struct {
 				Balance          json.RawMessage `json:"balance"`
 				Nonce            json.RawMessage `json:"nonce"`
-				ReceiptChainHash json.RawMessage `json:"receiptChainHash"`
+				ReceiptChainHash *string         `json:"receiptChainHash"`
+				Delegate         *string         `json:"delegate"`
+				ProvedState      *bool           `json:"provedState"`
 				State            []*string       `json:"state"`
 				ActionState      *string         `json:"actionState"`
 				IsNew            *bool           `json:"isNew"`
@@ -236,8 +247,15 @@ func (u *signedUpdate) requires() iter.Seq2[string, string] {
 		if n, is := exactly(a.Balance); is && !yield("balance", n) {
 			return
 		}
-		if a.ActionState != nil {
-			yield(actionState, *a.ActionState)
+		if a.ProvedState != nil && !yield("proved state", strconv.FormatBool(*a.ProvedState)) {
+			return
+		}
+		for what, value := range map[string]*string{
+			"delegate": a.Delegate, "receipt chain": a.ReceiptChainHash, actionState: a.ActionState,
+		} {
+			if value != nil && !yield(what, *value) {
+				return
+			}
 		}
 	}
 }
@@ -247,10 +265,25 @@ func (u *signedUpdate) requires() iter.Seq2[string, string] {
 func (u *signedUpdate) makes(needs map[string]string) iter.Seq2[string, string] {
 	return func(yield func(what, value string) bool) {
 		b := &u.Body
+		set := 0
 		for i, value := range b.Update.AppState {
-			if value != nil && !yield(field(i), *value) {
+			if value == nil {
+				continue
+			}
+			if set++; !yield(field(i), *value) {
 				return
 			}
+		}
+		// A proof that sets some fields leaves it as it is.
+		proved, all := b.AuthorizationKind.IsProved, set == len(b.Update.AppState)
+		if set > 0 && (!proved || all) && !yield("proved state", strconv.FormatBool(proved)) {
+			return
+		}
+		if b.Update.Delegate != nil && !yield("delegate", *b.Update.Delegate) {
+			return
+		}
+		if (proved || b.AuthorizationKind.IsSigned) && !yield("receipt chain", "") {
+			return
 		}
 		if b.IncrementNonce {
 			next := ""

@@ -118,6 +118,9 @@ func TestBarrier(t *testing.T) {
 		{"what is given is another's", dispatcher.Commuting, commandWith(on("B", "", "")), commandWith(gives(key, 2), takes("B", 2)), free},
 		{"more is given than taken", dispatcher.Commuting, commandWith(on("B", "", "")), commandWith(gives(key, 3), takes("B", 2)), paid},
 		{"a token is given", dispatcher.Commuting, commandWith(on("B", "", "")), commandWith(ofToken(gives(key, 3)), on("B", "", "")), free},
+		{"two are paid for, and one is there by then", dispatcher.Commuting, commandWith(on("B", "", "")), commandWith(gives(key, 2_000_000_000), on("B", "", ""), on("C", "", "")), paid},
+		{"two are paid for, and one of three is there by then", dispatcher.Commuting, commandWith(on("B", "", "")), commandWith(gives(key, 2_000_000_000), on("B", "", ""), on("C", "", ""), on("D", "", "")), free},
+		{"that all is proved, behind a proof of some of it", dispatcher.Commuting, commandWith(strings.Replace(step("A", "", "2"), `"tokenId"`, `"authorizationKind":{"isProved":true},"tokenId"`, 1)), commandWith(on("A", "", `,"provedState":true`)), free},
 		{"the payer, of whom it requires nothing", dispatcher.Commuting, nil, commandWith(on(key, "", "")), free},
 	}
 	for _, tt := range tests {
@@ -157,14 +160,7 @@ func TestBarrier(t *testing.T) {
 // the network. Its admin pays, but for what another pays.
 func TestBarrierToken(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("testdata/token.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var made map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &made); err != nil {
-		t.Fatal(err)
-	}
+	made := madeBy(t, "token.json")
 	const twice = "pays for a new account, which is there behind those in flight before it"
 	for _, tt := range []struct {
 		signed string
@@ -203,5 +199,49 @@ func TestBarrierToken(t *testing.T) {
 				t.Errorf("%q, %v, want %q", got, err, want)
 			}
 		})
+	}
+}
+
+// madeBy are commands that o1js 2.15 has made, by what they do, and accounts.
+func madeBy(t *testing.T, file string) (made map[string]json.RawMessage) {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &made); err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// TestBarrierAccounts has payments that make accounts, and what requires and changes of an account what is no field
+// of its state, be in flight together.
+func TestBarrierAccounts(t *testing.T) {
+	t.Parallel()
+	made := madeBy(t, "accounts.json")
+	const twice = "pays for a new account, which is there behind those in flight before it"
+	changes := func(what string) string {
+		return "requires the " + what + " of OTHER, which one in flight before it changes"
+	}
+	for _, tt := range []struct{ signed, ahead, want string }{
+		{"pays X and Y, who are new", "pays X, who is new", twice},
+		{"pays X, who is new", "pays X and Y, who are new", twice},
+		{"pays X and Y, who are new", "pays another", ""},
+		{"requires that the state of another is proved", "sets a field of another by its signature", changes("proved state")},
+		{"requires that the state of another is proved", "sets the delegate of another", ""},
+		{"requires the delegate of another", "sets the delegate of another", changes("delegate")},
+		{"requires the delegate of another", "pays another", ""},
+		{"requires the receipt chain of another", "sets the delegate of another", changes("receipt chain")},
+		{"requires the receipt chain of another", "pays another", ""},
+	} {
+		var payer, other string
+		if json.Unmarshal(made["payer"], &payer) != nil || json.Unmarshal(made["other"], &other) != nil {
+			t.Fatal("nobody pays")
+		}
+		got, err := dispatcher.Barrier(dispatcher.Commuting, payer, []json.RawMessage{made[tt.ahead]}, made[tt.signed])
+		if want := strings.Replace(tt.want, "OTHER", other, 1); err != nil || got != want {
+			t.Errorf("%s behind what %s: %q, %v, want %q", tt.signed, tt.ahead, got, err, want)
+		}
 	}
 }

@@ -27,9 +27,11 @@ func (h Health) Simulates() bool { return slices.Contains(h.Capabilities, "simul
 // Makes says whether the worker makes a type, as far as it says which it makes.
 func (h Health) Makes(typ string) bool { return len(h.Types) == 0 || slices.Contains(h.Types, typ) }
 
-// A Simulation is what a transaction would do, by the accounts as they are.
+// A Simulation is what a transaction would do, by the accounts as they are, or as what is in flight before
+// it leaves them.
 type Simulation struct {
-	OK bool
+	Ahead int // of [Call.Ahead], how many that was
+	OK    bool
 	// Failure is why it would fail, nil where it would not.
 	Failure *SimulatedFailure
 	Weight  int // 1 + account updates; 0 where it came to none
@@ -77,8 +79,12 @@ func (r *Remote) Simulate(ctx context.Context, worker Worker, call Call) (Simula
 }
 
 func (r *Remote) simulate(ctx context.Context, worker Worker, call Call) (Simulation, error) {
+	if !FitsAhead(call.Ahead) {
+		return Simulation{}, &BusyError{}
+	}
 	body, err := encode(callBody{
 		TxData: txDataOf(call.Txn), Sender: senderOf(call.Txn, worker.AccountID), Attempt: attemptOf(call.Attempt),
+		Ahead: aheadOf(call.Ahead),
 	})
 	if err != nil {
 		return Simulation{}, &WorkerError{Code: CodeInvalid, Message: err.Error(), Kind: Unresolvable, NothingSent: true}
@@ -95,7 +101,9 @@ func (r *Remote) simulate(ctx context.Context, worker Worker, call Call) (Simula
 	case re.status != http.StatusOK:
 		return Simulation{}, re.refused().clipped()
 	}
-	return parseSimulation(re.body)
+	s, err := parseSimulation(re.body)
+	s.Ahead = len(call.Ahead)
+	return s, err
 }
 
 // parseSimulation believes nothing that no command can be.

@@ -189,6 +189,7 @@ type attempt struct {
 	Fee           uint64          `json:"fee"`
 	ValidUntil    uint32          `json:"validUntil,omitempty"`
 	Base          string          `json:"base,omitempty"`
+	Beside        []string        `json:"beside,omitempty"`
 	Legacy        bool            `json:"legacy,omitempty"`
 	Hash          string          `json:"hash,omitempty"`
 	NodeHash      string          `json:"nodeHash,omitempty"`
@@ -272,7 +273,7 @@ func encodeRecord(t *tx.Transaction) string {
 			Hash: a.Hash, NodeHash: a.NodeHash, State: a.State, Cause: a.Cause, Height: a.Height, StateHash: a.StateHash,
 			Confirmations: a.Confirmations, Error: bounded(a.Error), Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
 			Started: millis(a.StartedAt), Ended: millis(a.EndedAt), Weight: a.Weight, Alone: a.Alone,
-			Quote: quoteOf(a.Quote), Touched: touchedWords(t.Attempts, i),
+			Quote: quoteOf(a.Quote), Beside: a.Beside, Touched: touchedWords(t.Attempts, i),
 		}
 	}
 	b, err := marshal(r)
@@ -317,7 +318,7 @@ func decodeRecord(t *tx.Transaction, text string) error {
 			StateHash: a.StateHash, Confirmations: a.Confirmations, Error: a.Error, Data: a.Data,
 			Slot: a.Slot, SentSlot: a.SentSlot,
 			StartedAt: fromMillis(a.Started), EndedAt: fromMillis(a.Ended), Weight: a.Weight,
-			Alone: a.Alone, Touched: touchedOf(t.Attempts, a.Touched),
+			Alone: a.Alone, Beside: a.Beside, Touched: touchedOf(t.Attempts, a.Touched),
 		})
 		if a.Quote != nil {
 			t.Attempts[i].Quote = fees.Quote(*a.Quote)

@@ -222,11 +222,15 @@ func (s *Store) first(ctx context.Context, uid string, item Item) Accepted {
 		return Accepted{Err: ErrKeyGone} // removed since the script looked
 	case err != nil:
 		return Accepted{Err: err}
-	case t.Queue != item.Queue || t.Type != item.Type || !SameJSON(t.Data, item.Data),
-		t.Terms != recorded(item.Terms):
+	case !isOf(t, item):
 		return Accepted{Err: ErrKeyReused}
 	}
 	return Accepted{Transaction: t, Existed: true}
+}
+
+// isOf reports whether t is what item asks for.
+func isOf(t *tx.Transaction, item Item) bool {
+	return t.Queue == item.Queue && t.Type == item.Type && SameJSON(t.Data, item.Data) && t.Terms == recorded(item.Terms)
 }
 
 // recorded are terms as a record tells them.

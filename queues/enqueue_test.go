@@ -115,6 +115,40 @@ func testEnqueueDry(f *fixture) {
 	if _, err := f.store.Get(f.ctx, "d"); !errors.Is(err, queues.ErrNotFound) {
 		f.Errorf("what was dry: %v", err)
 	}
+	before = kept()
+	for name, c := range map[string]struct {
+		inAll int
+		want  []error
+	}{
+		"room in the queue": {want: []error{nil, nil, queues.ErrKeyReused, nil, nil, queues.ErrTooManyWaiting, queues.ErrTooManyWaiting}},
+		"room in all":       {inAll: 6, want: []error{nil, nil, queues.ErrKeyReused, nil, queues.ErrTooManyInAll, queues.ErrTooManyInAll, queues.ErrTooManyInAll}},
+	} {
+		store := f.open(queues.Options{Namespace: f.store.Namespace, MaxWaiting: 2, MaxWaitingInAll: c.inAll})
+		batch := queues.NewBatch(store)
+		var told []queues.Accepted
+		for _, part := range [][][3]string{
+			{{"u", "s", `1`}, {"u", "s", `1`}, {"u", "s", `2`}}, {{"", "t", `1`}, {"", "t", `1`}, {"", "t", `1`}, {"v", "t", `1`}},
+		} {
+			var items []queues.Item
+			for _, p := range part {
+				item := vote1(p[0], p[1], p[2])
+				item.Dry = true
+				items = append(items, item)
+			}
+			told = append(told, batch.Enqueue(f.ctx, items)...)
+		}
+		next := int64(6)
+		for i, a := range told {
+			if !errors.Is(a.Err, c.want[i]) || a.Existed != (i == 1) {
+				f.Errorf("%s, %d of a batch: %v, existed %v", name, i, a.Err, a.Existed)
+			}
+			if a.Err == nil && !a.Existed {
+				equal(f.T, "its sequence in the batch", a.Transaction.Sequence, next)
+				next++
+			}
+		}
+	}
+	equal(f.T, "what is stored after a batch", kept(), before)
 }
 
 // testLongestHead: what stands in front of a payload is read whole where each part of it is as

@@ -114,27 +114,37 @@ func (o *owner) confirm(ctx context.Context, t *tx.Transaction, e lifecycle.Effe
 func (o *owner) begin(ctx context.Context, v *lifecycle.View, e lifecycle.Effect) {
 	t, worker := o.drive.Txn(), o.worker
 	bytes := o.drive.Bytes(e)
-	a, err := o.aheadOf(ctx, &v.Train, e)
-	if err != nil {
+	outdated, err := o.outdated(ctx, &v.Train, e, bytes)
+	var a *ahead
+	if err == nil {
+		a, err = o.aheadOf(ctx, &v.Train, e)
+	}
+	if err != nil || outdated != "" {
 		at := t.Attempt(e.Number)
-		o.drive.Add(e, lifecycle.Answer{Call: e, Sender: at.Sender, Nonce: at.Nonce, Fault: lifecycle.FaultBusy,
-			Error: &tx.Error{Code: tx.CodeUnavailable, Message: err.Error()}})
+		answer := lifecycle.Answer{Call: e, Sender: at.Sender, Nonce: at.Nonce, Fault: lifecycle.FaultNoCall}
+		if err != nil {
+			answer.Fault = lifecycle.FaultBusy
+			answer.Error = &tx.Error{Code: tx.CodeUnavailable, Message: err.Error()}
+		} else {
+			o.s.Log.Info("it is proved anew, not signed with the proof that it has", about(t, "why", outdated)...)
+		}
+		o.drive.Add(e, answer)
 		return
 	}
 	call, cancel := context.WithTimeout(ctx, o.s.Policy.DispatchTimeout)
 	o.stop = cancel
-	first := o.triesOut(e, a)
+	first := o.triesOut(e)
 	o.s.work.Go(func(context.Context) {
 		defer cancel()
 		o.leave(word{call: e, txn: t, result: o.s.perform(call, t, worker, e, bytes, a, first)})
 	})
 }
 
-// triesOut reports whether what is to be proved is tried out before: once, and only on the accounts as they
-// are. Of what its worker may have begun with it is asked for the proof alone.
-func (o *owner) triesOut(e lifecycle.Effect, on *ahead) bool {
+// triesOut reports whether what is to be proved is tried out before: once. Of what its worker may have begun
+// with it is asked for the proof alone.
+func (o *owner) triesOut(e lifecycle.Effect) bool {
 	at := o.drive.Txn().Attempt(e.Number)
-	if e.Kind != lifecycle.Prove || on != nil || o.tried.Equal(at.StartedAt) {
+	if e.Kind != lifecycle.Prove || o.tried.Equal(at.StartedAt) {
 		return false
 	}
 	o.tried = at.StartedAt

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
@@ -41,12 +42,13 @@ func (a *ahead) commands() (all []json.RawMessage) {
 var errGone = errors.New("the bytes of what is in flight ahead are not stored")
 
 // founded has what is planned behind others stored with what it is made upon: whoever asks its
-// worker again, after those have landed too, asks the same question.
+// worker again, after those have landed too, asks the same question. So is what it is made beside.
 func (o *owner) founded(ctx context.Context, train *lifecycle.Train, before, after *tx.Transaction) error {
 	of := after.Last()
 	if len(after.Attempts) <= len(before.Attempts) || len(train.Ahead) == 0 || of.Base != "" {
 		return nil // nothing is planned anew, or it takes the proof of the one before
 	}
+	of.Beside = besideOf(train, of)
 	a, err := o.inFlight(ctx, train, of)
 	switch {
 	case errors.Is(err, queues.ErrUnavailable):
@@ -88,8 +90,8 @@ func (o *owner) inFlight(ctx context.Context, train *lifecycle.Train, of *tx.Att
 	var commands []json.RawMessage
 	for i := range train.Ahead {
 		t := train.Ahead[i].Txn
-		if out := t.FirstOpen(); train.Commuting && (out == nil || out.Nonce >= of.Nonce) {
-			break // it is, or was, made at the same time
+		if train.Commuting && beside(t, of) {
+			break
 		}
 		if train.Ahead[i].Failed() {
 			a.list, commands = nil, nil // it has no effect, and those before it have their blocks
@@ -114,6 +116,85 @@ func (o *owner) inFlight(ctx context.Context, train *lifecycle.Train, of *tx.Att
 	return a, err
 }
 
+// beside reports whether t, ahead of an attempt, is or was made at the same time.
+func beside(t *tx.Transaction, of *tx.Attempt) bool {
+	out := t.FirstOpen()
+	return out == nil || out.Nonce >= of.Nonce
+}
+
+// besideOf are those ahead of an attempt that may land before it, and of which its proof knows nothing.
+func besideOf(train *lifecycle.Train, of *tx.Attempt) (uids []string) {
+	for i := range train.Ahead {
+		if t := train.Ahead[i].Txn; train.Commuting && (len(uids) > 0 || beside(t, of)) {
+			uids = append(uids, t.UID)
+		}
+	}
+	return uids
+}
+
+// provedBeside are those beside which the proof was begun that the number-th attempt of t takes.
+func provedBeside(t *tx.Transaction, number int) (uids []string) {
+	for i := number - 2; i >= 0; i-- {
+		if a := &t.Attempts[i]; a.State == tx.Proved || a.State == tx.Dropped {
+			uids = append(uids, a.Beside...)
+			continue
+		}
+		break
+	}
+	slices.Sort(uids)
+	return slices.Compact(uids)
+}
+
+// outdated says why the proof that an attempt is to be signed with is of no use, "" if it may be: it does
+// not go behind what has landed of its queue since it was begun, or nobody knows what that was. What is in
+// flight it is compared with when it is signed, see barrier.
+func (o *owner) outdated(ctx context.Context, train *lifecycle.Train, e lifecycle.Effect,
+	proved json.RawMessage) (why string, err error) {
+	if e.Kind != lifecycle.Resign {
+		return "", nil
+	}
+	t := o.drive.Txn()
+	var since []json.RawMessage
+	for _, uid := range provedBeside(t, e.Number) {
+		command, known, err := o.landed(ctx, train, uid)
+		switch {
+		case errors.Is(err, queues.ErrUnavailable):
+			return "", err
+		case err != nil || !known:
+			return "what landed of its queue since its proof was begun is not known: " + uid, nil
+		case command != nil:
+			since = append(since, command)
+		}
+	}
+	if len(since) == 0 {
+		return "", nil
+	}
+	why, err = dispatcher.Barrier(dispatcher.Commuting, t.Attempt(e.Number).Sender, since, proved)
+	if err != nil {
+		return "cannot be read: " + err.Error(), nil
+	}
+	if why != "" {
+		o.s.vain(t, why)
+	}
+	return why, nil
+}
+
+// landed is what a transaction of the queue has landed with, nil if it has not; known is false where that
+// was stored no longer.
+func (o *owner) landed(ctx context.Context, train *lifecycle.Train, uid string) (command json.RawMessage,
+	known bool, err error) {
+	var t *tx.Transaction
+	if i := slices.IndexFunc(train.Ahead, func(m lifecycle.Member) bool { return m.Txn.UID == uid }); i >= 0 {
+		if t = train.Ahead[i].Txn; train.Ahead[i].Sighting.Fate != tx.FateIncluded {
+			return nil, true, nil
+		}
+	} else if t, err = o.s.Store.Get(ctx, uid); err != nil || t.Landed == 0 {
+		return nil, err == nil, err
+	}
+	n, command, err := o.s.Store.Signed(ctx, uid)
+	return command, t.Landed == 0 || t.Landed == n, err
+}
+
 // barrier says why a signed command of t may not be in flight beside others, "" if it may.
 func (s *Sequencer) barrier(t *tx.Transaction, payer string, on *ahead, signed json.RawMessage) string {
 	mode := s.Types.Overlap(t.Type)
@@ -126,12 +207,17 @@ func (s *Sequencer) barrier(t *tx.Transaction, payer string, on *ahead, signed j
 		reason = "cannot be read: " + err.Error()
 	}
 	if reason != "" && len(ahead) > 0 {
-		n := s.misjudged(t, reason)
-		tell(s.Meter.Apart, t.Type)
-		s.Log.Warn("made behind another of its queue in flight in vain; its type should go alone",
-			about(t, "mode", mode.String(), "why", reason, "times", n)...)
+		s.vain(t, reason)
 	}
 	return reason
+}
+
+// vain tells that t was made behind others in vain.
+func (s *Sequencer) vain(t *tx.Transaction, why string) {
+	n := s.misjudged(t, why)
+	tell(s.Meter.Apart, t.Type)
+	s.Log.Warn("made behind another of its queue in flight in vain; its type should go alone",
+		about(t, "mode", s.Types.Overlap(t.Type).String(), "why", why, "times", n)...)
 }
 
 const (

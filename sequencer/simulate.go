@@ -11,6 +11,7 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/mina"
+	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/tx"
 )
@@ -87,10 +88,10 @@ type said struct {
 	health dispatcher.Health
 }
 
-// Simulate has a worker say what t, which is not posted, would do by the accounts as they are,
-// and tells the fee that an attempt of it would pay now. No sender is bound: a worker is asked
-// while it is free, or else one that carries something, and decides itself whether it has the
-// time. Errors: dispatcher.ErrNoSimulator, a dispatcher.BusyError where all that could are at
+// Simulate has a worker say what t, which is not posted, would do by the accounts as what is in flight of its
+// queue leaves them or, where the worker that carries that has no time, as they are, and tells the fee that an
+// attempt of it would pay now. No sender is bound: a worker is asked while it is free, or else one that carries
+// something, and decides itself whether it has the time. Errors: dispatcher.ErrNoSimulator, a dispatcher.BusyError where all that could are at
 // work, another error of package dispatcher where none has said it, queues.ErrUnavailable.
 func (s *Sequencer) Simulate(ctx context.Context, t *tx.Transaction) (dispatcher.Simulation, uint64, error) {
 	d, _ := s.Types.Lookup(t.Type)
@@ -102,9 +103,21 @@ func (s *Sequencer) Simulate(ctx context.Context, t *tx.Transaction) (dispatcher
 	if err != nil {
 		return dispatcher.Simulation{}, 0, err
 	}
+	carrier, ahead, err := s.carries(ctx, t)
+	if err != nil {
+		return dispatcher.Simulation{}, 0, err
+	}
+	if carrier != nil {
+		found = append([]*senders.Sender{carrier}, found...)
+	}
 	err = dispatcher.ErrNoSimulator
-	for _, p := range found {
-		result, failed := remote.Simulate(ctx, workerOf(p), s.trial(t, p))
+	for i, p := range found {
+		call := s.trial(t, p)
+		if i == 0 && carrier != nil {
+			call.Ahead = ahead
+			call.Attempt.Nonce = ahead[len(ahead)-1].Nonce + 1
+		}
+		result, failed := remote.Simulate(ctx, workerOf(p), call)
 		if failed == nil {
 			return result, s.feeOf(t, result.Weight), nil
 		}
@@ -117,6 +130,67 @@ func (s *Sequencer) Simulate(ctx context.Context, t *tx.Transaction) (dispatcher
 		}
 	}
 	return dispatcher.Simulation{}, 0, err
+}
+
+// carries is what is in flight of the queue of t, in order, and who carries it, if that one's worker simulates
+// behind it; nil if not.
+func (s *Sequencer) carries(ctx context.Context, t *tx.Transaction) (*senders.Sender, []dispatcher.Ahead, error) {
+	run, err := s.Store.InFlight(ctx, t.Queue)
+	if err != nil || len(run.UIDs) == 0 {
+		return nil, nil, err
+	}
+	account, ahead := "", []dispatcher.Ahead(nil)
+	for _, uid := range run.UIDs {
+		sender, a, err := s.out(ctx, uid)
+		switch n := len(ahead); {
+		case errors.Is(err, queues.ErrUnavailable):
+			return nil, nil, err
+		case err == nil && n == 0:
+			account, ahead = sender, append(ahead, a)
+			continue
+		case err == nil && sender == account && a.Nonce == ahead[n-1].Nonce+1:
+			ahead = append(ahead, a)
+			continue
+		case n == 0: // it failed, or is about to go
+			continue
+		}
+		break // what is behind is not out yet
+	}
+	if len(ahead) == 0 {
+		return nil, nil, nil
+	}
+	p, err := s.Senders.Get(ctx, account)
+	switch {
+	case errors.Is(err, senders.ErrNotFound):
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	left, w := 1, workerOf(p)
+	if s.Reaches != nil && !s.Reaches(w) || !s.simulates(ctx, w, t.Type, &left) {
+		return nil, nil, nil
+	}
+	if health := s.trying.recall(w); health == nil || !health.BuildsAhead() {
+		return nil, nil, nil
+	}
+	return p, ahead, nil
+}
+
+// out is what is open of a transaction, and its sender. An error other than queues.ErrUnavailable: nothing is.
+func (s *Sequencer) out(ctx context.Context, uid string) (sender string, a dispatcher.Ahead, err error) {
+	t, err := s.Store.Get(ctx, uid)
+	if err != nil {
+		return "", a, err
+	}
+	n, signed, err := s.Store.Signed(ctx, uid)
+	if err != nil {
+		return "", a, err
+	}
+	at := t.Attempt(n)
+	if at == nil || !at.Open() {
+		return "", a, errGone
+	}
+	return at.Sender, dispatcher.Ahead{UID: uid, Nonce: at.Nonce, Hash: at.KnownHash(), Signed: signed}, nil
 }
 
 // simulatorsOf are senders whose workers simulate a type, the free ones first.

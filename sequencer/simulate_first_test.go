@@ -1,6 +1,7 @@
 package sequencer_test
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -121,20 +122,51 @@ func TestSimulateFirstOnce(t *testing.T) {
 	})
 }
 
-// TestSimulateFirstBehind: what is behind others in flight is not simulated, for that would be without them.
+// TestSimulateFirstBehind: what is behind others in flight is simulated as those leave the accounts. That it would
+// fail there is no verdict: it is made as the first, and no try is counted.
 func TestSimulateFirstBehind(t *testing.T) {
-	harness.Trains(t, 3, devnet.Config{FillRate: 1}, func(w *harness.World) {
-		w.SimulateFirst = []string{"MINT"}
-		_, worker := w.Worker(1, devworker.Options{
-			ProveTime: 20 * time.Second, Simulate: func(devworker.Call) string { return "" },
+	for name, c := range map[string]struct {
+		fails bool
+		want  string
+	}{
+		"all would do":   {want: "q-00 on 0, q-01 on 1, q-02 on 2"},
+		"the last fails": {fails: true, want: "q-00 on 0, q-01 on 1, q-02 on 2, q-02 on 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			harness.Trains(t, 3, devnet.Config{FillRate: 1, SlotTime: 10 * time.Minute}, func(w *harness.World) {
+				w.SimulateFirst = []string{"MINT"}
+				var asked []string // one at a time
+				_, worker := w.Worker(1, devworker.Options{
+					ProveTime: 20 * time.Second, Simulate: func(c devworker.Call) string {
+						asked = append(asked, fmt.Sprint(c.UID, " on ", c.Ahead))
+						return ""
+					},
+				})
+				if c.fails {
+					worker.Script(func(call devworker.Call) *devworker.Fault {
+						if call.Kind != devworker.Simulate || call.Ahead < 2 {
+							return nil
+						}
+						asked = append(asked, fmt.Sprint(call.UID, " on ", call.Ahead))
+						return &devworker.Fault{Kind: devworker.Answer, Body: `{"ok":false,"failure":{"index":1,"code":"Overflow","message":"m"}}`}
+					})
+				}
+				w.Start()
+				uids := w.PostAll("q", 3)
+				for _, uid := range uids {
+					if x := w.Await(uid, tx.Done, 10*time.Hour); x.Retries > 0 {
+						t.Errorf("%s: %d retries", uid, x.Retries)
+					}
+				}
+				if got := strings.Join(asked, ", "); got != c.want {
+					t.Errorf("simulated: %s, want %s", got, c.want)
+				}
+				if n := worker.Calls()[devworker.Prove]; n != 3 {
+					t.Errorf("%d proofs", n)
+				}
+			})
 		})
-		w.Start()
-		w.PostAll("q", 3)
-		w.Await("q-02", tx.Done, 10*time.Hour)
-		if n := worker.Calls()[devworker.Simulate]; n != 1 {
-			t.Errorf("of three, two behind others, %d were simulated on the accounts as they are", n)
-		}
-	})
+	}
 }
 
 // TestSimulateFirstCost: what a transaction that fails costs, proved at once and simulated first, with the settings

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mina-sequencer/dispatcher"
+	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer/test/harness"
@@ -128,5 +129,38 @@ func TestSimulate(t *testing.T) {
 		}
 		posted.Type = "NONE"
 		want("of a type that is none", dispatcher.ErrNoSimulator.Error())
+	})
+}
+
+// TestSimulateAhead: what is not posted is simulated as what is in flight of its queue leaves the accounts, by the
+// worker that carries that; where that one has no time, by another as they are, and the answer says so.
+func TestSimulateAhead(t *testing.T) {
+	harness.Trains(t, 3, devnet.Config{FillRate: 1, SlotTime: time.Hour}, func(w *harness.World) {
+		var asked []string // one at a time
+		worker := func(n uint64) *devworker.Worker {
+			_, worker := w.Worker(n, devworker.Options{ProveTime: 20 * time.Second, Simulate: func(c devworker.Call) string {
+				asked = append(asked, fmt.Sprintf("%s by %d on %d", c.UID, n, c.Ahead))
+				return ""
+			}})
+			return worker
+		}
+		carrier := worker(1)
+		p := w.Start()
+		uids := w.PostAll("q", 2)
+		sent := func(t *tx.Transaction) bool { return t.Open() && t.Last().State != tx.Signed }
+		w.AwaitTxn(uids[1], "out", time.Hour, sent)
+		worker(2)
+		simulate := func(queue string) int {
+			x := &tx.Transaction{UID: "x", Queue: queue, Type: "MINT", Data: json.RawMessage(`{}`)}
+			got, _, err := p.Simulate(w.Ctx, x)
+			w.OK(err)
+			return got.Ahead
+		}
+		ahead := []int{simulate("q"), simulate("other")}
+		carrier.Fail(devworker.Fault{On: devworker.Simulate, UID: "x", Kind: devworker.Busy})
+		ahead = append(ahead, simulate("q"))
+		if got := fmt.Sprint(ahead, asked); got != "[2 0 0] [x by 1 on 2 x by 2 on 0 x by 2 on 0]" {
+			t.Errorf("simulated: %s", got)
+		}
 	})
 }

@@ -128,8 +128,10 @@ func (t *Trial) UnmarshalJSON(doc []byte) error {
 	return json.Unmarshal(doc, t.Transaction)
 }
 
-// A Simulation is what a transaction would do, by the accounts as they are.
+// A Simulation is what a transaction would do, by the accounts as they are, or as what is in flight of its
+// queue leaves them.
 type Simulation struct {
+	Ahead   int                `json:"ahead"` // how many in flight it was simulated behind
 	OK      bool               `json:"ok"`
 	Failure *SimulationFailure `json:"failure"` // nil where it is OK
 	Weight  int                `json:"weight"`  // 1 + account updates; 0 where it came to none

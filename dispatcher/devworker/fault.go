@@ -67,7 +67,7 @@ func (f *Fault) wrong() string {
 }
 
 func (f *Fault) check() error {
-	if !slices.Contains([]string{"", Prove, Resign, Dispatch, OnSuccess, OnFailure, MaxRetries, Health}, f.On) {
+	if !slices.Contains([]string{"", Prove, Resign, Dispatch, Simulate, OnSuccess, OnFailure, MaxRetries, Health}, f.On) {
 		return fmt.Errorf("no calls are called %q", f.On)
 	}
 	if !slices.Contains([]string{Hang, Cut, Die, Busy, Error, Answer, Long, Wrong}, f.Kind) {

@@ -36,6 +36,9 @@ type Attempt struct {
 	Confirmations int
 	Error         *Error // in words, for people
 	Data          json.RawMessage
+	// Beside are those ahead of it in its queue of which nothing was out when it was planned: its proof
+	// knows nothing of them.
+	Beside []string
 	// Slot is that of the tip when it was prepared: it can be in no earlier block,
 	// whatever the clock of this process says.
 	Slot      uint32

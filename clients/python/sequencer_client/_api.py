@@ -1,6 +1,6 @@
 """Types, errors and routes of the API."""
 # Made by generate.py from the service's OpenAPI document: do not edit.
-# d116f0a676bd816f3cbce6cc694ddeea1e777e69a8ba9aad55a5c36c7c812d55
+# 0c1e1621a9019bbb34c785aad981655e7c1907ebd73ded68e83e32167929a120
 
 from __future__ import annotations
 
@@ -319,11 +319,14 @@ class SimulationTouchedItem(TypedDict):
 
 
 class Simulation(TypedDict):
-    """What a transaction would do by the accounts as they are: its type's worker has made it without
-    proofs, and Mina's transaction logic has applied it. Nothing was signed that could be sent, and no
-    sender was bound.
+    """What a transaction would do by the accounts as they are, or as what is in flight of its queue leaves
+    them: its type's worker has made it without proofs, and Mina's transaction logic has applied it.
+    Nothing was signed that could be sent, and no sender was bound.
     """
 
+    # How many in flight of its queue it was simulated behind, as they leave the accounts; 0 is by the
+    # accounts as they are: nothing is in flight, or the worker that carries it has no time.
+    ahead: int
     # It would do what it is meant to.
     ok: bool
     # Why it would fail; null where ok.
@@ -441,11 +444,16 @@ class LedgerBatch(TypedDict):
     transactions: List[LedgerBatchTransactionsItem]
 
 
-class BatchResult1(TypedDict):
+class _BatchResult1(TypedDict):
     index: int
     # 202: accepted; 200: it had been accepted before.
     status: Literal[200, 202]
     transaction: Transaction
+
+
+class BatchResult1(_BatchResult1, total=False):
+    # It is what would be answered, and nothing is stored.
+    dryRun: Literal[True]
 
 
 class ProblemErrorsItem(TypedDict):
@@ -497,10 +505,14 @@ class Problem(_Problem, total=False):
     errors: List[ProblemErrorsItem]
 
 
-class BatchResult2(TypedDict):
+class _BatchResult2(TypedDict):
     index: int
     status: int
     problem: Problem
+
+
+class BatchResult2(_BatchResult2, total=False):
+    dryRun: Literal[True]
 
 
 class TransactionPage(TypedDict):

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// d116f0a676bd816f3cbce6cc694ddeea1e777e69a8ba9aad55a5c36c7c812d55
+// 0c1e1621a9019bbb34c785aad981655e7c1907ebd73ded68e83e32167929a120
 
 export interface paths {
     "/api/v1/fees": {
@@ -1200,6 +1200,7 @@ export interface components {
          *       "existed": false,
          *       "notSimulated": null,
          *       "simulation": {
+         *         "ahead": 0,
          *         "ok": false,
          *         "failure": {
          *           "index": 1,
@@ -1306,8 +1307,10 @@ export interface components {
             /** @description The message that goes with submissionError. */
             submissionErrorMessage: string | null;
         };
-        /** @description What a transaction would do by the accounts as they are: its type's worker has made it without proofs, and Mina's transaction logic has applied it. Nothing was signed that could be sent, and no sender was bound. */
+        /** @description What a transaction would do by the accounts as they are, or as what is in flight of its queue leaves them: its type's worker has made it without proofs, and Mina's transaction logic has applied it. Nothing was signed that could be sent, and no sender was bound. */
         Simulation: {
+            /** @description How many in flight of its queue it was simulated behind, as they leave the accounts; 0 is by the accounts as they are: nothing is in flight, or the worker that carries it has no time. */
+            ahead: number;
             /** @description It would do what it is meant to. */
             ok: boolean;
             /** @description Why it would fail; null where ok. */
@@ -1385,6 +1388,11 @@ export interface components {
         BatchResult: {
             index: number;
             /**
+             * @description It is what would be answered, and nothing is stored.
+             * @constant
+             */
+            dryRun?: true;
+            /**
              * @description 202: accepted; 200: it had been accepted before.
              * @enum {unknown}
              */
@@ -1392,6 +1400,8 @@ export interface components {
             transaction: components["schemas"]["Transaction"];
         } | {
             index: number;
+            /** @constant */
+            dryRun?: true;
             status: number;
             problem: components["schemas"]["Problem"];
         };
@@ -3756,7 +3766,7 @@ export interface operations {
     postTransaction: {
         parameters: {
             query?: {
-                /** @description Nothing is stored: all that accepting checks is checked and answered as ever, or else with a Trial, which tells also what the transaction would do by the accounts as they are, where a worker simulates its type. It counts as a post where rates are limited. */
+                /** @description Nothing is stored: all that accepting checks is checked and answered as ever, or else with a Trial, which tells also what the transaction would do where a worker simulates its type. It counts as a post where rates are limited. */
                 dryRun?: "" | "true" | "false";
             };
             header?: {
@@ -3808,7 +3818,10 @@ export interface operations {
     };
     postBatch: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Nothing is stored: all that accepting checks is checked, and each item is answered as if those before it were accepted. Nothing is simulated. Each item counts as a post where rates are limited. */
+                dryRun?: "" | "true" | "false";
+            };
             header?: never;
             path?: never;
             cookie?: never;

@@ -5,7 +5,7 @@ type Schemas = components['schemas'];
 export type Transaction = Schemas['Transaction'];
 /** What posting a transaction would come to. */
 export type Trial = Schemas['Trial'];
-/** What a transaction would do, by the accounts as they are. */
+/** What a transaction would do, by the accounts as they are, or as what is in flight of its queue leaves them. */
 export type Simulation = Schemas['Simulation'];
 export type Attempt = Schemas['Attempt'];
 export type State = Schemas['State'];

@@ -178,7 +178,7 @@ func (s *session) showTrial(t *client.Trial) error {
 		return s.print(lines...)
 	}
 	if x.OK {
-		add("by the accounts as they are it would do")
+		add("by the accounts as " + as(x.Ahead) + " it would do")
 	}
 	if x.Weight > 0 {
 		add(fmt.Sprintf("weight %d, fee %s MINA", x.Weight, amounts.MINA(x.Fee)))
@@ -195,6 +195,14 @@ func (s *session) showTrial(t *client.Trial) error {
 		add(does + a.PublicKey + terminal.Prefixed(" of token ", notMina(a.TokenID)))
 	}
 	return s.print(lines...)
+}
+
+// as is how the accounts are by which something was simulated.
+func as(ahead int) string {
+	if ahead == 0 {
+		return "they are"
+	}
+	return fmt.Sprintf("what is in flight of its queue leaves them (%d)", ahead)
 }
 
 // notMina is the id of a token, "" for that of MINA.

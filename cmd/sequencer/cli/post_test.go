@@ -243,7 +243,9 @@ func TestPostDryRun(t *testing.T) {
 	}
 	touched := `[{"publicKey":"B62a","tokenId":"` + mina + `","creates":false},{"publicKey":"B62b","tokenId":"` + token + `","creates":true}]`
 	for _, tc := range []struct{ name, answer, stdout, stderr string }{
-		{"it would do", trial("false", `{"ok":true,"failure":null,"weight":3,"touched":`+touched+`,"seconds":21.46,"fee":"100000000"}`, "null"),
+		{"it would do behind others", trial("false", `{"ahead":2,"ok":true,"failure":null,"weight":0,"touched":[],"seconds":0,"fee":"1"}`, "null"),
+			"q  would be accepted; nothing was posted\n  by the accounts as what is in flight of its queue leaves them (2) it would do\n", ""},
+		{"it would do", trial("false", `{"ahead":0,"ok":true,"failure":null,"weight":3,"touched":`+touched+`,"seconds":21.46,"fee":"100000000"}`, "null"),
 			"q  would be accepted; nothing was posted\n  by the accounts as they are it would do\n  weight 3, fee 0.1 MINA\n" +
 				"  a proof of its type takes about 21.5s there\n  touches B62a\n  creates B62b of token " + token + "\n", ""},
 		{"it would fail", trial("false", `{"ok":false,"failure":{"index":1,"code":"Overflow","message":"account update 1 of 1: Overflow"},`+

@@ -61,7 +61,10 @@ export class Maker implements Proves {
     return this.network.covering(pending, payer, body.attempt.nonce, (cover) => this.proveUpon(body, cover));
   }
 
-  /** Makes it without proofs, and has Mina's transaction logic apply it to the accounts as they are. */
+  /**
+   * Makes it without proofs, and has Mina's transaction logic apply it to the accounts as they are, or as what
+   * is ahead leaves them.
+   */
   async simulate(body: CallBody): Promise<Simulated> {
     this.checkSender(body);
     if (!this.payer.key) {
@@ -69,32 +72,42 @@ export class Maker implements Proves {
         'a simulation has to be signed, and this worker has no key of the payer: its signer signs nothing on trial',
       );
     }
-    const begun = Date.now();
+    const payer = this.payer.publicKey;
     try {
+      const pending = body.ahead?.length ? await Pending.read(body.ahead, payer.toBase58()) : undefined;
       await this.network.open();
-      const { nonce } = await this.network.payerAccount(this.payer.publicKey);
-      const attempt = { ...body.attempt, nonce: Number(nonce) };
-      const context = this.context(body, attempt, { cover: undefined });
-      const simulated = await this.tryOut(txnOf(body), context).catch((thrown: unknown) => {
-        if (thrown instanceof Busy || thrown instanceof Failure) throw thrown;
-        const { code, message } = failureOf(thrown, `making ${body.txData.type}`);
-        return { ok: false, failure: { index: null, code, message }, weight: 0, touched: [] };
-      });
-      context.log.info({ ok: simulated.ok, code: simulated.failure?.code, ms: Date.now() - begun }, 'simulated');
-      return simulated;
+      if (pending) {
+        const { nonce } = body.attempt;
+        return await this.network.covering(pending, payer, nonce, (cover) => this.simulateUpon(body, nonce, cover));
+      }
+      const { nonce } = await this.network.payerAccount(payer);
+      return await this.simulateUpon(body, Number(nonce));
     } catch (thrown) {
       if (thrown instanceof Unreadable) throw new Busy(thrown.message, retrySoon);
       throw thrown;
     }
   }
 
-  private async tryOut(txn: Txn, context: Context): Promise<Simulated> {
+  private async simulateUpon(body: CallBody, nonce: number, cover?: Cover): Promise<Simulated> {
+    const begun = Date.now();
+    const context = this.context(body, { ...body.attempt, nonce }, { cover });
+    const simulated = await this.tryOut(txnOf(body), context, cover).catch((thrown: unknown) => {
+      if (thrown instanceof Busy || thrown instanceof Failure) throw thrown;
+      const { code, message } = failureOf(thrown, `making ${body.txData.type}`);
+      return { ok: false, failure: { index: null, code, message }, weight: 0, touched: [] };
+    });
+    const said = { ahead: body.ahead?.length ?? 0, ok: simulated.ok, code: simulated.failure?.code };
+    context.log.info({ ...said, ms: Date.now() - begun }, 'simulated');
+    return simulated;
+  }
+
+  private async tryOut(txn: Txn, context: Context, cover?: Cover): Promise<Simulated> {
     const { tx, said } = await this.build(txn, context);
     if (isDone(said)) return { ok: true, failure: null, weight: 0, touched: [] };
     check(txn.type, context.payer, tx.transaction);
     await proveNothing(tx);
     const keys = [this.payer.key!, ...((await this.dispatchers[txn.type]!.signers?.(txn, context)) ?? [])];
-    return tryOut(this.network, tx, [...keys, ...(said.signers ?? [])]);
+    return tryOut(this.network, tx, [...keys, ...(said.signers ?? [])], cover);
   }
 
   /** Signs bytes again that this worker has signed. Throws NotResignable. */

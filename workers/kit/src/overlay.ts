@@ -62,12 +62,11 @@ export class Overlay {
     return this.#entries.has(idOf(publicKey.toBase58(), TokenId.toBase58(tokenId)));
   }
 
-  /** The account as the commands leave it; undefined if there is none then. */
+  /** The account as the commands leave it; undefined if there is none then. What nobody can know yet is refused. */
   account(publicKey: PublicKey, tokenId: Field = TokenId.default): Account | undefined {
     const entry = this.#entries.get(idOf(publicKey.toBase58(), TokenId.toBase58(tokenId)));
-    if (!entry?.account) return undefined;
-    const account = Account.fromJSON(entry.account);
-    if (entry.permissions) account.permissions = entry.permissions;
+    const account = this.supposed(publicKey, tokenId);
+    if (!entry || !account) return undefined;
     const what = (name: string) => `the ${name} of ${entry.account!.publicKey}`;
     if (entry.unknown.has('receiptChainHash')) account.receiptChainHash = untold(what('receipt chain hash'));
     if (entry.unknown.has('actionStates') && account.zkapp) {
@@ -76,6 +75,15 @@ export class Overlay {
       account.zkapp.actionState = [now!, ...earlier.map(() => untold<Field>(what('earlier action states')))];
       account.zkapp.lastActionSlot = untold(what('last action slot'));
     }
+    return account;
+  }
+
+  /** The same, and what nobody can know yet, receipt chain hash and earlier action states, is as it was before. */
+  supposed(publicKey: PublicKey, tokenId: Field = TokenId.default): Account | undefined {
+    const entry = this.#entries.get(idOf(publicKey.toBase58(), TokenId.toBase58(tokenId)));
+    if (!entry?.account) return undefined;
+    const account = Account.fromJSON(entry.account);
+    if (entry.permissions) account.permissions = entry.permissions;
     return account;
   }
 

@@ -1,10 +1,11 @@
-import { Mina, type PrivateKey, TokenId, type Types } from 'o1js';
+import { type Account, Mina, type PrivateKey, PublicKey, TokenId, type Types } from 'o1js';
+import type { Cover } from './ahead.js';
 import type { Network } from './network.js';
 import { idOf, touchedBy } from './overlay.js';
 import { Scratch, type PartFailure } from './scratch.js';
 import { signature, type Unsigned } from './transaction.js';
 
-/** What a transaction would do, by the accounts as they are. */
+/** What a transaction would do, by the accounts as they are, or as what is ahead of it leaves them. */
 export interface Simulated {
   ok: boolean;
   failure: {
@@ -23,10 +24,10 @@ export interface Simulated {
 const feePayerFails = 'FEE_PAYER';
 
 /** Applies what is made to a copy of the accounts that it touches. Nothing that is signed here leaves. */
-export async function tryOut(network: Network, tx: Unsigned, keys: PrivateKey[]): Promise<Simulated> {
+export async function tryOut(network: Network, tx: Unsigned, keys: PrivateKey[], cover?: Cover): Promise<Simulated> {
   await Scratch.ready();
   const names = touchedBy([JSON.parse(tx.toJSON()) as Types.Json.ZkappCommand]);
-  const [accounts, { state, creationFee }] = await Promise.all([network.accounts(names), network.view()]);
+  const [accounts, { state, creationFee }] = await Promise.all([accountsOf(network, names, cover), network.view()]);
   const there = new Set(
     accounts.map(({ publicKey, tokenId }) => idOf(publicKey.toBase58(), TokenId.toBase58(tokenId))),
   );
@@ -49,6 +50,18 @@ export async function tryOut(network: Network, tx: Unsigned, keys: PrivateKey[])
     }
     return { ok: failures.length === 0, failure: failureOf(failures, tx), ...made };
   });
+}
+
+/** The accounts of these names that there are: as what is ahead leaves them, or as they are. */
+async function accountsOf(network: Network, names: ReturnType<typeof touchedBy>, cover?: Cover): Promise<Account[]> {
+  const left: typeof names = [];
+  const supposed = names.map((name) => {
+    const [key, token] = [PublicKey.fromBase58(name.publicKey), TokenId.fromBase58(name.token)];
+    if (cover?.overlay.has(key, token)) return cover.overlay.supposed(key, token);
+    left.push(name);
+    return undefined;
+  });
+  return [...supposed.filter((account) => account !== undefined), ...(await network.accounts(left))];
 }
 
 /** Has work sign for devnet, as o1js's own ledger wants it on whatever network. */

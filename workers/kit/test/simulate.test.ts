@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AccountUpdate, Field, PrivateKey, TokenId, UInt64 } from 'o1js';
+import { AccountUpdate, Bool, Field, PrivateKey, TokenId, UInt64 } from 'o1js';
 import { Unresolvable, type Dispatcher } from '../src/index.js';
 import type { Simulation } from '../src/calls.js';
 import { address, attemptOf, counter, payer, payerKey, startNode, startPosting } from './daemons.js';
-import { call, folder, gate, makeWorld, serve } from './world.js';
+import { type Ahead, call, folder, gate, makeWorld, pending, serve } from './world.js';
 
 const world = await makeWorld();
 const mina = TokenId.toBase58(TokenId.default);
@@ -45,6 +45,62 @@ test('what a transaction would do is told, and nothing is done', async (t) => {
   const { seconds, ...rest } = await simulated(served, 'ADD', { amount: 3 });
   assert.deepEqual({ ...rest, seconds: null }, told);
   assert.ok(seconds! > 0);
+});
+
+test('with others ahead it is applied to the accounts as they leave them', async (t) => {
+  const fresh = PrivateKey.random().toPublicKey();
+  const dispatchers: Record<string, Dispatcher> = {
+    ADD: add,
+    /** Pays somebody, and for the account if there is none. */
+    PAY: {
+      dispatch: async (_txn, { fetchAccount }) => {
+        const there = (await fetchAccount(fresh)) !== undefined;
+        const from = there ? AccountUpdate.createSigned(world.other) : AccountUpdate.fundNewAccount(world.other);
+        from.send({ to: fresh, amount: 5 });
+      },
+      signers: () => [world.other.key],
+    },
+    /** Requires of the counter what its data say, whatever it reads. */
+    REQUIRE: {
+      dispatch: async ({ data }) => {
+        const { state } = AccountUpdate.create(world.counter.address).body.preconditions.account;
+        state[0] = { isSome: Bool(true), value: Field(data.is as number) };
+      },
+    },
+  };
+  const served = await serve(world, dispatchers, { store: await folder(t) });
+  t.after(() => served.worker.close());
+  const first = world.attempt().nonce;
+  const before = Number(world.count());
+  const ahead: Ahead[] = [];
+  const at = () => world.attempt({ nonce: first + ahead.length, ...(ahead.length > 0 && { base: 'b' }) });
+  const upon = async (type: string, data: object = {}) => {
+    const { status, text } = await served.post(`/simulate/${type}`, { ...call(world, 'sim', at(), data, type), ahead });
+    assert.equal(status, 200, text);
+    return JSON.parse(text) as Simulation;
+  };
+  const join = async (type: string, data: object = {}) => {
+    const uid = `${type}-${ahead.length}`;
+    const { body, text } = await served.post(`/prove/${type}`, { ...call(world, uid, at(), data, type), ahead });
+    assert.equal(body.error, null, text);
+    ahead.push(pending(uid, first + ahead.length, body));
+  };
+  await join('ADD', { amount: 3 });
+  await join('PAY');
+  await join('ADD', { amount: 4 });
+  const unsatisfied = 'Account_app_state_0_precondition_unsatisfied';
+  const chain = async (is: number) => (await simulated(served, 'REQUIRE', { is })).failure?.code;
+  const behind = async (is: number) => (await upon('REQUIRE', { is })).failure?.code;
+  assert.deepEqual([await chain(before), await chain(before + 7)], [undefined, unsatisfied]);
+  assert.deepEqual([await behind(before), await behind(before + 7)], [unsatisfied, undefined]);
+  assert.deepEqual([(await upon('ADD', { amount: 1 })).ok, world.count()], [true, BigInt(before)]);
+  const creates = ({ touched }: Simulation) => touched.filter((each) => each.creates).map((each) => each.publicKey);
+  assert.deepEqual(creates(await simulated(served, 'PAY')), [fresh.toBase58()]);
+  const paid = await upon('PAY');
+  assert.deepEqual([paid.ok, creates(paid)], [true, []], JSON.stringify(paid));
+  for (const { signed } of ahead) await world.land(signed);
+  assert.equal(await chain(before + 7), undefined);
+  assert.equal(await behind(before + 7), undefined, 'what is ahead has landed');
 });
 
 test('what Mina would say is told of each account update', async (t) => {

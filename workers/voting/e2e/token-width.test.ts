@@ -92,14 +92,17 @@ async function round(width: number, provers: number): Promise<{ left: unknown[];
     });
     const blocks = [...new Set(heights)].map((height) => heights.filter((each) => each === height).length);
     console.log(`width ${width}, provers ${provers}: ${work.length} in ${blocks.length} blocks (${blocks.join(' ')})`);
-    // What the second pays for is there if the first has landed before it is signed: that costs a fee, as the docs say.
-    const twins = (PROOFS ? [] : ['MINT', 'TRANSFER', 'TRANSFER']).map((type, i) =>
-      item(`twin-${i}`, type, newcomer, 5),
-    );
+    // What the second pays for is there by then: that costs a proof, and no fee.
+    const twins = ['MINT', 'TRANSFER', 'TRANSFER'].map((type, i) => item(`twin-${i}`, type, newcomer, 5));
     for (const twin of twins) await world.sequencer.post(twin);
     for (const { uid } of twins) {
       const { attempts } = await world.sequencer.done(uid);
-      console.log(`${uid}: ${attempts.map(({ outcome, error }) => error?.code ?? outcome).join(', ')}`);
+      const outcomes = attempts.map(({ outcome, error }) => error?.code ?? outcome).join(', ');
+      console.log(`${uid}: ${outcomes}`);
+      assert.ok(
+        attempts.every(({ outcome }) => outcome !== 'failed'),
+        outcomes,
+      );
     }
     const left = await Promise.all([payer, token, newcomer, ...holders].map(balance));
     done = true;
