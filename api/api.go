@@ -21,6 +21,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/senders/provers"
 	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/tx"
@@ -65,6 +66,8 @@ type Part struct {
 type Options struct {
 	Store   *queues.Store
 	Senders *senders.Pool
+	// Provers are the pool of those without a key; nil: it has none, and knows of none.
+	Provers *provers.Pool
 	// Types are those that may be posted, whichever process dispatches them.
 	Types   *dispatcher.Registry
 	Control Control
@@ -226,6 +229,9 @@ func New(o Options) http.Handler {
 			return Readiness{Store: Part{OK: o.Store.Ping(ctx) == nil}}
 		}
 	}
+	if o.Provers == nil {
+		o.Provers = provers.New(provers.Options{Store: o.Store})
+	}
 	if o.Keys == nil {
 		o.Keys = NewKeyring(nil)
 	}
@@ -286,6 +292,8 @@ func New(o Options) http.Handler {
 			r.Use(a.unlimited)
 			r.Get(base+"/senders", a.timed(a.listSenders))
 			r.Get(base+"/senders/{accountId}", a.timed(a.getSender))
+			r.Get(base+"/provers", a.timed(a.listProvers))
+			r.Get(base+"/provers/{id}", a.timed(a.getProver))
 			r.Get(base+"/webhooks", a.timed(a.listWebhooks))
 			r.Get(base+"/webhooks/{id}", a.timed(a.getWebhook))
 			r.Get(base+"/webhooks/{id}/deliveries", a.timed(a.webhookDeliveries))
@@ -324,6 +332,10 @@ func New(o Options) http.Handler {
 		r.Delete(base+"/senders/{accountId}", a.timed(a.removeSender))
 		r.Post(base+"/senders/{accountId}/drain", a.timed(a.drainSender))
 		r.Post(base+"/senders/{accountId}/resume", a.timed(a.resumeSender))
+		r.Post(base+"/provers", a.timed(a.addProver))
+		r.Delete(base+"/provers/{id}", a.timed(a.removeProver))
+		r.Post(base+"/provers/{id}/drain", a.timed(a.drainProver))
+		r.Post(base+"/provers/{id}/resume", a.timed(a.resumeProver))
 		r.Post(base+"/webhooks", a.timed(a.addWebhook))
 		r.Patch(base+"/webhooks/{id}", a.timed(a.editWebhook))
 		r.Delete(base+"/webhooks/{id}", a.timed(a.removeWebhook))

@@ -10,6 +10,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/senders/provers"
 	"mina-sequencer/sequencer/tx"
 )
 
@@ -25,6 +26,7 @@ const (
 	codeContradicted   = "CONTRADICTED"
 	codeSenderBound    = "SENDER_BOUND"
 	codeSenderExists   = "SENDER_EXISTS"
+	codeProverExists   = "PROVER_EXISTS"
 	codeTooLarge       = "TOO_LARGE"
 	codeBadCursor      = "BAD_CURSOR"
 	codeBadRequest     = "BAD_REQUEST"
@@ -132,6 +134,8 @@ func problemOf(err error) *problem {
 		return conflict(codeSenderExists, "The account is registered with another worker", "Remove the sender first to give it another worker.")
 	case errors.Is(err, senders.ErrBound):
 		return conflict(codeSenderBound, "The sender carries a transaction", "Drain the sender, and remove it when its transaction is final.")
+	case errors.Is(err, provers.ErrExists):
+		return conflict(codeProverExists, "The id is that of another prover", "Take another id, or remove that prover first.")
 	case errors.Is(err, queues.ErrBadCursor):
 		return &problem{
 			Status: http.StatusBadRequest, Code: codeBadCursor, Title: "The cursor is not of this list",

@@ -63,8 +63,11 @@ func aheadOf(list []Ahead) []ahead {
 }
 
 // FitsAhead says whether a worker may be given all of list. What does not fit has to wait
-// until some of it has landed.
+// until some of it has landed, or has a hash: a signer tells none, and a node does.
 func FitsAhead(list []Ahead) bool {
+	if slices.ContainsFunc(list, func(a Ahead) bool { return a.Hash == "" }) {
+		return false
+	}
 	body, err := encode(aheadOf(list))
 	return err == nil && len(body)-1 <= MaxAhead // without the line's end
 }

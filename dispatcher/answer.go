@@ -19,6 +19,7 @@ func AnswerOf(r Result, err error, a lifecycle.Answer, validHash func(string) bo
 	var unreached *UnreachedError
 	var worker *WorkerError
 	var working *WorkingError
+	var spent *SpentError
 	switch {
 	case err == nil && legacy && a.Hash == "" && r.Done == nil:
 		a.Fault = lifecycle.FaultSent
@@ -30,6 +31,9 @@ func AnswerOf(r Result, err error, a lifecycle.Answer, validHash func(string) bo
 	case errors.As(err, &busy) && (!legacy || busy.RetryAfter > 0):
 		a.Fault, a.RetryAfter = lifecycle.FaultBusy, busy.RetryAfter
 		a.Error = &tx.Error{Code: tx.CodeUnavailable, Message: err.Error()}
+	case errors.As(err, &spent):
+		a.Fault, a.RetryAfter = lifecycle.FaultSpent, spent.RetryAfter
+		a.Error = &tx.Error{Code: CodePolicy, Message: err.Error()}
 	case errors.As(err, &working):
 		a.Fault, a.Error = lifecycle.FaultWorking, &tx.Error{Code: tx.CodeLost, Message: err.Error()}
 	case errors.As(err, &unreached):

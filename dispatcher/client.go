@@ -13,10 +13,12 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"mina-sequencer/senders"
+	"mina-sequencer/senders/provers"
 )
 
 const (
@@ -40,6 +42,10 @@ type ClientOptions struct {
 	AnswerLimit int64
 	// Local are the workers that this process runs; the zero value is none.
 	Local LocalWorkers
+	// Provers prove for senders whose worker only signs; nil: nobody does.
+	Provers *provers.Pool
+	// DecodeMemo turns the base58 memo of a command into text, for [CheckSigned]; it comes with Provers.
+	DecodeMemo func(base58 string) (string, error)
 	// Trace is the traceparent that a worker gets with a call, "" for none; nil means none.
 	Trace func(ctx context.Context) string
 	// Dial opens connections; nil means TCP.
@@ -74,6 +80,11 @@ type Client struct {
 	limit     int64
 	local     LocalWorkers
 	trace     func(ctx context.Context) string
+
+	provers *provers.Pool
+	memo    func(base58 string) (string, error)
+	signers sync.Map // URLs of workers that only sign, as they have said
+	kept    kept
 }
 
 // NewClient returns a client. It holds nothing that has to be closed.
@@ -109,6 +120,8 @@ func NewClient(o ClientOptions) *Client {
 		limit:   o.AnswerLimit,
 		local:   o.Local,
 		trace:   o.Trace,
+		provers: o.Provers,
+		memo:    o.DecodeMemo,
 	}
 	c.SetToken(o.Token)
 	return c
@@ -302,15 +315,28 @@ type Health struct {
 	Network      string   // network id
 	O1js         string   // version of o1js
 	Provers      int      // how many it proves at a time
+	Memory       uint64   // bytes that it takes up
+	Hour         *int     // proofs that it made in the last hour, nil if it does not say
 }
 
 // Health asks a worker about itself. A worker without such a call, or whose
 // answer is no JSON object, is healthy and says nothing: Health{} and nil.
 //
+// Of a worker that only signs it is told what it can together with the provers of the pool.
+//
 // Errors: ErrWrongAccount if it names another account than worker.AccountID
 // (the Health is returned beside it), UnreachedError, BusyError, LostError, or
 // WorkerError for any other HTTP status.
 func (c *Client) Health(ctx context.Context, worker Worker) (Health, error) {
+	h, err := c.health(ctx, worker)
+	if err == nil {
+		h = c.paired(worker, h)
+	}
+	return h, err
+}
+
+// health is Health of the worker alone.
+func (c *Client) health(ctx context.Context, worker Worker) (Health, error) {
 	r, err := c.do(ctx, worker, nil, "health")
 	if err != nil {
 		return Health{}, fmt.Errorf("asking for health: %w", err)
@@ -346,7 +372,14 @@ func (c *Client) Health(ctx context.Context, worker Worker) (Health, error) {
 		O1js:         text(fields["o1js"]),
 		Provers:      whole(fields["provers"]),
 	}
-	if h.AccountID != "" && h.AccountID != worker.AccountID {
+	var memory struct{ RSS uint64 }
+	if json.Unmarshal(fields["memory"], &memory) == nil {
+		h.Memory = memory.RSS
+	}
+	if len(fields["proofsLastHour"]) > 0 {
+		h.Hour = new(whole(fields["proofsLastHour"]))
+	}
+	if h.AccountID != "" && worker.AccountID != "" && h.AccountID != worker.AccountID {
 		return h, fmt.Errorf("asking for health: %w: %q", ErrWrongAccount, excerpt(h.AccountID))
 	}
 	return h, nil

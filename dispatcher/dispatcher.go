@@ -25,6 +25,7 @@ import (
 //   - [ErrLegacy]: the worker has no such call (Prove and Resign only);
 //   - *[UnreachedError]: the worker has seen nothing of the request;
 //   - *[BusyError]: the worker took nothing on, and says when to come back;
+//   - *[SpentError]: the sender's signer signs nothing for a while (Prove and Resign only);
 //   - *[WorkerError]: the worker answered with an error;
 //   - *[LostError]: anything else, so the worker may have done the work.
 //
@@ -142,6 +143,9 @@ type Result struct {
 	// Signed is the zkappCommand as a JSON object, nil if there is none. It is
 	// not yet checked: see [CheckSigned].
 	Signed json.RawMessage
+	// Proved is the zkappCommand without what the payer signs, of a prover that has no key; it excludes
+	// Signed, and no [Dispatcher] returns it: it is signed before.
+	Proved json.RawMessage
 	// On is the hash of the last of [Call.Ahead], which the answer was built upon; "" if
 	// there was none. With Signed or Done it is checked; an error may leave it out.
 	On string

@@ -27,6 +27,7 @@ const (
 	CodeConflict = "ATTEMPT_CONFLICT" // the worker knows this attempt with other values
 	CodeUnnamed  = "WORKER_ERROR"     // the worker's error has no code of its own
 	CodeInvalid  = "INVALID_DATA"     // the payload cannot be put into a request
+	CodePolicy   = "POLICY"           // a signer's policy does not allow it
 )
 
 // The codes of workers that mean something here.
@@ -72,6 +73,15 @@ func (e *BusyError) Error() string {
 type WorkingError struct{}
 
 func (*WorkingError) Error() string { return "the worker is at work on it" }
+
+// A SpentError is a signer that signs nothing more for a while, by its policy: what its day allows
+// is spent.
+type SpentError struct {
+	RetryAfter time.Duration // until then
+	Message    string        // in the signer's words
+}
+
+func (e *SpentError) Error() string { return "the sender's signer signs nothing for now: " + e.Message }
 
 // Kind is what a worker's error asks for.
 type Kind int

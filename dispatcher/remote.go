@@ -75,26 +75,51 @@ func (r *Remote) Check(data json.RawMessage) []FieldError { return r.check(data)
 
 // Prove implements [Dispatcher].
 func (r *Remote) Prove(ctx context.Context, worker Worker, call Call) (Result, error) {
-	result, err := r.make(ctx, worker, "prove", call, nil)
-	if err == nil && result.Signed == nil && result.Done == nil {
-		err = mismatch("the answer holds neither signed nor done nor error")
-	}
-	if err == nil {
-		err = builtOn(call, result)
-	}
-	return result, wrap("proving", err)
+	return r.twoPhase(ctx, worker, "prove", call, nil)
 }
 
 // Resign implements [Dispatcher].
 func (r *Remote) Resign(ctx context.Context, worker Worker, call Call, signed []byte) (Result, error) {
-	result, err := r.make(ctx, worker, "resign", call, signed)
-	if err == nil && result.Signed == nil {
-		err = mismatch("the answer holds neither signed nor error")
+	return r.twoPhase(ctx, worker, "resign", call, signed)
+}
+
+// twoPhase has a worker make a transaction that is not sent or, where it only signs, a prover and it.
+func (r *Remote) twoPhase(ctx context.Context, worker Worker, path string, call Call, signed []byte) (Result, error) {
+	result, err := Result{}, error(ErrLegacy)
+	apart := r.client.onlySigns(worker)
+	if !apart {
+		result, err = r.make(ctx, worker, path, call, signed)
+		if errors.Is(err, ErrLegacy) {
+			var unasked error
+			if apart, unasked = r.client.asksSigner(ctx, worker); unasked != nil {
+				err = unasked
+			}
+		}
+	}
+	if apart {
+		result, err = r.apart(ctx, worker, path, call, signed)
 	}
 	if err == nil {
-		err = builtOn(call, result)
+		err = made(path, call, result)
 	}
-	return result, wrap("signing again", err)
+	doing := "proving"
+	if path == "resign" {
+		doing = "signing again"
+	}
+	return result, wrap(doing, err)
+}
+
+// made checks what a worker has made by itself, or a prover and a signer.
+func made(path string, call Call, result Result) error {
+	switch {
+	case result.Proved != nil:
+		return mismatch("it proves, and has no key to sign with: register it as a prover, and a signer as the worker of the sender")
+	case path == "prove" && result.Signed == nil && result.Done == nil:
+		return mismatch("the answer holds neither signed nor done nor error")
+	case path == "resign" && result.Signed == nil:
+		return mismatch("the answer holds neither signed nor error")
+	}
+	return builtOn(call, result)
 }
 
 // Dispatch implements [Dispatcher].
@@ -111,12 +136,20 @@ func (r *Remote) Dispatch(ctx context.Context, worker Worker, call Call) (Result
 // worker itself says so with HTTP 200. What is too much ahead is not asked for:
 // it waits, as for a worker that is busy.
 func (r *Remote) make(ctx context.Context, worker Worker, path string, call Call, signed []byte) (Result, error) {
+	at, err := r.client.find(worker)
+	if err != nil {
+		return Result{}, err
+	}
+	return r.makeAt(ctx, at, worker.AccountID, path, call, signed)
+}
+
+func (r *Remote) makeAt(ctx context.Context, at place, account, path string, call Call, signed []byte) (Result, error) {
 	if !FitsAhead(call.Ahead) {
 		return Result{}, &BusyError{}
 	}
 	body, err := encode(callBody{
 		TxData:  txDataOf(call.Txn),
-		Sender:  senderOf(call.Txn, worker.AccountID),
+		Sender:  senderOf(call.Txn, account),
 		Attempt: attemptOf(call.Attempt),
 		Ahead:   aheadOf(call.Ahead),
 		Signed:  string(signed),
@@ -126,15 +159,11 @@ func (r *Remote) make(ctx context.Context, worker Worker, path string, call Call
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.client.timeout)
 	defer cancel()
-	at, err := r.client.find(worker)
-	if err != nil {
-		return Result{}, err
-	}
 	began := time.Now()
 	re, err := r.client.ask(ctx, at, body, r.client.limit, path, r.name)
 	if err != nil {
 		if at.local && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			r.client.local.Hung(worker.AccountID, at.url)
+			r.client.local.Hung(account, at.url)
 		}
 		return Result{}, err
 	}
@@ -202,7 +231,7 @@ func (r *Remote) Report(ctx context.Context, worker Worker, success bool, outcom
 	if err != nil {
 		return nil, fmt.Errorf("reporting %s: %w", path, err)
 	}
-	re, err := r.client.do(ctx, worker, body, path, r.name)
+	re, err := r.tell(ctx, worker, body, path, outcome.UID)
 	if err != nil {
 		return nil, fmt.Errorf("reporting %s: %w", path, err)
 	}
@@ -244,7 +273,7 @@ func worthKeeping(answer map[string]json.RawMessage) json.RawMessage {
 // MaxRetries implements [Dispatcher]; only a whole number up to 1,000,000 is an
 // opinion. A gateway that has no worker behind it (502, 504) has not answered for it.
 func (r *Remote) MaxRetries(ctx context.Context, worker Worker) (n int, ok bool, err error) {
-	re, err := r.client.do(ctx, worker, nil, "max-retries", r.name)
+	re, err := r.tell(ctx, worker, nil, "max-retries", worker.AccountID)
 	if err != nil {
 		return 0, false, fmt.Errorf("asking for retries: %w", err)
 	}

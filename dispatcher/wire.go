@@ -50,6 +50,17 @@ type callBody struct {
 	Signed  string  `json:"signed,omitempty"`
 }
 
+// signBody has nothing of the payload: a signer judges the command.
+type signBody struct {
+	TxData struct {
+		UID  string `json:"uid"`
+		Type string `json:"type"`
+	} `json:"txData"`
+	Sender  sender  `json:"sender"`
+	Attempt attempt `json:"attempt"`
+	Proved  string  `json:"proved,omitempty"`
+}
+
 type outcomeBody struct {
 	TxData txData    `json:"txData"`
 	Result txnResult `json:"result"`
@@ -137,6 +148,7 @@ func parseResult(body []byte) (result Result, failed *WorkerError, err error) {
 		Done      json.RawMessage
 		Data      json.RawMessage
 		Signed    json.RawMessage
+		Proved    json.RawMessage
 		Error     json.RawMessage
 		Code      json.RawMessage
 		Message   json.RawMessage
@@ -176,7 +188,12 @@ func parseResult(body []byte) (result Result, failed *WorkerError, err error) {
 			return result, mismatch(err.Error()), nil
 		}
 	}
-	if result.Hash == "" && result.Signed == nil && !isEmpty(in.Done) && isObject(in.Done) {
+	if !isEmpty(in.Proved) && result.Signed == nil {
+		if result.Proved, err = command(in.Proved); err != nil {
+			return result, mismatch("of proved: " + err.Error()), nil
+		}
+	}
+	if result.Hash == "" && result.Signed == nil && result.Proved == nil && !isEmpty(in.Done) && isObject(in.Done) {
 		result.Done = in.Done
 	}
 	if Depth(in.Data) > MaxDepth || Depth(result.Done) > MaxDepth {

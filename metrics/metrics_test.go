@@ -25,6 +25,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
+	"mina-sequencer/senders/provers"
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/tx"
 	"mina-sequencer/sequencer/webhooks"
@@ -57,10 +58,17 @@ func newBenchWith(t *testing.T, client *redis.Client, ledgers map[string]ledger.
 	b.pool = senders.New(b.store, client)
 	chain := mina.NewTracker(mina.TrackerOptions{Nodes: nodes})
 	b.metrics.Watch(metrics.Sources{
-		Store: b.store, Senders: b.pool, Chain: chain, Webhooks: webhooks.New(webhooks.Options{Store: b.store}), Types: []string{"MINT"}, Log: slog.New(slog.DiscardHandler),
+		Store: b.store, Senders: b.pool, Provers: b.provers(), Chain: chain, Webhooks: webhooks.New(webhooks.Options{Store: b.store}), Types: []string{"MINT"}, Log: slog.New(slog.DiscardHandler),
 		Sequencer: sequencer.New(sequencer.Options{Store: b.store, Senders: b.pool, Chain: chain, Types: new(dispatcher.Registry), Ledgers: ledgers}),
 	})
 	return b
+}
+
+// provers are a pool of one that has not said anything yet.
+func (b *bench) provers() *provers.Pool {
+	p := provers.New(provers.Options{Store: b.store})
+	b.ok(p.Register(b.Context(), "p", "http://p"))
+	return p
 }
 
 func (b *bench) ok(err error) {
@@ -131,6 +139,7 @@ func TestShared(t *testing.T) {
 		`sequencer_sender_nonce{sender="B62a"} 7`, `sequencer_sender_fees_today_mina{sender="B62a"} 0.3`,
 		`sequencer_min_balance_mina 1`, `sequencer_fee_limit_mina{of="all"} 2.5`, `sequencer_fee_limit_mina{of="sender"} 0`,
 		`sequencer_build_info{commit="",go="`+goVersion(t)+`",version="v1"} 1`,
+		`sequencer_provers{reason=""} 0`, `sequencer_provers{reason="RESTED"} 1`, `sequencer_provers_load 0`,
 		`sequencer_live 0`, `sequencer_claims 0`, `sequencer_chain_quorum 0`,
 		`sequencer_stalled{cause="network"} 0`, `sequencer_stalled{cause="gateway"} 0`, `sequencer_stalled_seconds{cause="nodes"} 0`,
 		`sequencer_errors_total{class="settled",type="MINT"} 0`, `sequencer_script_calls_total{script="enqueue"} 3`,

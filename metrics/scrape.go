@@ -12,6 +12,7 @@ import (
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/senders/provers"
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/tx"
@@ -22,6 +23,7 @@ import (
 type Sources struct {
 	Store     *queues.Store
 	Senders   *senders.Pool
+	Provers   *provers.Pool // nil: there is none
 	Chain     *mina.Tracker
 	Sequencer *sequencer.Sequencer
 	Webhooks  *webhooks.Service
@@ -111,6 +113,10 @@ func newScrape(m *Metrics, sources Sources) *scrape {
 		"zkapp", "outcome")
 
 	here("claims", "Transactions that this process drives or watches.")
+	seen("provers",
+		"Provers of the pool, by the reason why they are out of use (empty: none), as this process sees them.", "reason")
+	here("provers_load", "Proofs that it has the provers of the pool make now.")
+	here("provers_waiting", "Transactions that wait here for a prover that is free, by type.", "type")
 	here("claims_bound", "Those of them that have a sender.")
 	here("trains", "Queues of which this process has several in flight.")
 	seen("train_longest", "The most that it has in flight of one queue, those in blocks that are not deep enough among them.")
@@ -262,6 +268,21 @@ func (s *scrape) senders(all []*senders.Sender, fees map[string]uint64, show sho
 	}
 }
 
+func (s *scrape) provers(show shown) {
+	counts, load := map[tx.SenderReason]int{"": 0}, 0
+	for _, p := range s.Provers.Shown() {
+		counts[p.Reason]++
+		load += p.Load
+	}
+	for why, n := range counts {
+		show("provers", float64(n), string(why))
+	}
+	show("provers_load", float64(load))
+	for typ, n := range s.Provers.Waiting() {
+		show("provers_waiting", float64(n), typ)
+	}
+}
+
 // fees shows what others pay, for the next ten blocks, and what ours would.
 func (s *scrape) fees(look *fees.Look, types []fees.TypeFee, show shown) {
 	if look != nil {
@@ -286,6 +307,9 @@ func (s *scrape) process(show shown) {
 	x := s.Sequencer.Standing()
 	show("claims", float64(x.Claims))
 	show("claims_bound", float64(x.Bound))
+	if s.Provers != nil {
+		s.provers(show)
+	}
 	show("trains", float64(x.Trains))
 	show("train_longest", float64(x.Longest))
 	show("live", truth(x.Live))

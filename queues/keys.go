@@ -67,6 +67,8 @@ import (
 //	                       only that can call its worker
 //	landed:<sender> zset   uids that landed and may still be orphaned, by nonce
 //	senders        zset    all senders, for listing
+//	provers        hash    id → "<source> <registered, ms> <drained, ms, or 0> <by> <URL>" of the provers
+//	                       without a key; #: counts changes. Kept by package provers
 //	waiting        hash    how many transactions wait, by type
 //	over:<seconds> hash    what happened in the last parts of so many seconds, by their number since 1970; see
 //	                       history.go
@@ -108,7 +110,8 @@ import (
 //	wake           channel "": a bind may have become possible; a uid: its owner is to look at it; a
 //	                       queue behind a !: whoever drives what runs of it is to read it; behind
 //	                       an @, in how many milliseconds the first of all is due; behind a ~, a uid:
-//	                       the process with its worker is to tell it how it ended
+//	                       the process with its worker is to tell it how it ended; a +: the
+//	                       provers have changed
 //
 // Other packages name keys only through these functions.
 

@@ -79,6 +79,8 @@ type Options struct {
 	// Passed is told in the same way a transaction whose callback is for a worker that runs with a
 	// process, see PassCallback.
 	Passed func(uid string)
+	// Pooled is told in the same way that which provers there are has changed, or may have.
+	Pooled func()
 	// Says is asked at each heartbeat what all are to be told of this process; see Living.
 	Says func() lifecycle.Binder
 	Log  *slog.Logger
@@ -214,6 +216,7 @@ func (s *Store) listen(ctx context.Context) {
 			case *redis.Subscription:
 				s.hear("!") // what was published meanwhile is lost
 				s.hear("@0")
+				s.hear("+")
 			}
 		case is && timeout.Timeout():
 			silent++
@@ -226,7 +229,8 @@ func (s *Store) listen(ctx context.Context) {
 
 // hear takes what was published: "" that a bind may have become possible, a queue behind a ! or
 // no queue for all of them, behind an @ in how many milliseconds something is due, behind a ~ a
-// transaction whose callback is passed on, else the uid of one that has changed.
+// transaction whose callback is passed on, a + that the provers have changed, else the uid of one
+// that has changed.
 func (s *Store) hear(what string) {
 	queue, is := strings.CutPrefix(what, "!")
 	in, planned := strings.CutPrefix(what, "@")
@@ -234,6 +238,10 @@ func (s *Store) hear(what string) {
 	switch {
 	case what == "":
 		s.signal(1)
+	case what == "+":
+		if s.Pooled != nil {
+			s.Pooled()
+		}
 	case planned:
 		if ms, err := strconv.ParseInt(in, 10, 64); err == nil {
 			s.Plan(time.Duration(ms) * time.Millisecond)

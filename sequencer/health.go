@@ -11,6 +11,7 @@ import (
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/mina"
+	"mina-sequencer/senders/provers"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/tx"
 )
@@ -93,6 +94,14 @@ func Strange(health dispatcher.Health, err error, network string,
 		}
 	}
 	return "", ""
+}
+
+// WrongProver says why a prover cannot serve the network that the nodes are of; see [Strange].
+func (s *Sequencer) WrongProver(w provers.Word) (why tx.SenderReason, message string) {
+	s.mu.Lock()
+	network := s.network
+	s.mu.Unlock()
+	return Strange(dispatcher.Health{Network: w.Network, O1js: w.O1js}, nil, network, s.Chain.Chain().Era)
 }
 
 // wrongEra says in words why what is made for one era is refused by a network, "" if it may

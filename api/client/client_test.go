@@ -252,6 +252,25 @@ func callAll(t *testing.T, s *service) {
 	if err := c.RemoveSender(ctx, "B62x"); err != nil {
 		t.Error(err)
 	}
+	if x := must(c.AddProver(ctx, "http://p:3000/a", ""))(t); x.ID != "p:3000-a" || x.Available || x.Detail == "" {
+		t.Errorf("added %+v", x)
+	}
+	if _, err := c.AddProver(ctx, "http://q", "p:3000-a"); !errors.Is(err, client.ProverExists) {
+		t.Errorf("the id of another: %v", err)
+	}
+	must(c.DrainProver(ctx, "p:3000-a"))(t)
+	if x := must(c.Prover(ctx, "p:3000-a"))(t); x.Reason != "DRAINING" || x.State != "FREE" {
+		t.Errorf("drained %+v", x)
+	}
+	must(c.ResumeProver(ctx, "p:3000-a"))(t)
+	for typ, want := range map[string]int{"": 1, "MINT": 0} {
+		if page := must(c.Provers(ctx, typ, client.Cut{}))(t); len(page.Items) != want {
+			t.Errorf("of type %q: %+v", typ, page.Items)
+		}
+	}
+	if err := c.RemoveProver(ctx, "p:3000-a"); err != nil {
+		t.Error(err)
+	}
 	callWebhooks(t, c)
 	for _, err := range c.Events(ctx, "1-1", client.EventFilter{}) { // of another store's log
 		if e, ok := errors.AsType[*client.Error](err); !ok || e.Code != client.EventsGone {

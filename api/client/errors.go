@@ -31,6 +31,7 @@ const (
 	Contradicted     Code = "CONTRADICTED"
 	SenderBound      Code = "SENDER_BOUND"
 	SenderExists     Code = "SENDER_EXISTS"
+	ProverExists     Code = "PROVER_EXISTS"
 	TooLarge         Code = "TOO_LARGE"
 	BadCursor        Code = "BAD_CURSOR"
 	BadRequest       Code = "BAD_REQUEST"

@@ -414,3 +414,30 @@ type Part struct {
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 }
+
+// A Prover is a worker without a payer's key, as the process that answers sees it.
+type Prover struct {
+	ID             string    `json:"id"`
+	URL            string    `json:"url"`
+	Source         string    `json:"source"` // api or config
+	State          string    `json:"state"`  // FREE or PROVING
+	Types          []string  `json:"types"`
+	AtOnce         int       `json:"atOnce"`
+	Load           int       `json:"load"`
+	Memory         uint64    `json:"memory"` // in bytes, 0 if it does not say
+	ProofsLastHour int       `json:"proofsLastHour"`
+	Available      bool      `json:"available"`
+	Reason         string    `json:"reason"` // why it is not
+	Detail         string    `json:"detail"`
+	Since          time.Time `json:"since"` // when it went out of use
+	Until          time.Time `json:"until"`
+
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON also keeps what it reads in Raw.
+func (p *Prover) UnmarshalJSON(doc []byte) error {
+	type plain Prover
+	p.Raw = bytes.Clone(doc)
+	return json.Unmarshal(doc, (*plain)(p))
+}

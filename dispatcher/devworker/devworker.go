@@ -43,6 +43,9 @@ const (
 // legacy worker.
 type Options struct {
 	Account string // the sender's public key; calls for another are refused
+	// Prover makes it a prover without a key: it takes calls for any sender, and answers what is proved.
+	// It needs Types.
+	Prover bool
 	// Legacy makes it a worker of the old kind: it knows /dispatch only, heeds
 	// an attempt's nonce and fee but neither memo nor validUntil, proves afresh
 	// at every call and sends by itself.
@@ -229,6 +232,7 @@ type body struct {
 	Attempt attempt   `json:"attempt"`
 	Ahead   []ahead   `json:"ahead"`
 	Signed  string    `json:"signed"`
+	Proved  string    `json:"proved"`
 	Result  txnResult `json:"result"`
 }
 
@@ -247,6 +251,7 @@ type txnResult struct {
 	Error  *txnError       `json:"error"`
 	Data   any             `json:"data"`
 	Signed string          `json:"signed,omitempty"`
+	Proved string          `json:"proved,omitempty"`
 }
 
 type txnError struct {
@@ -399,4 +404,11 @@ func (w *Worker) health(*request) answer {
 		"accountId": w.o.Account, "types": types, "capabilities": capabilities,
 		"provers": w.o.Capacity, "network": w.o.Network, "o1js": cmp.Or(w.o.O1js, "simulated"),
 	}}
+}
+
+// Made is how many proofs were begun that no fault has kept from it.
+func (w *Worker) Made() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return int(w.proofs) //nolint:gosec // no test makes so many
 }

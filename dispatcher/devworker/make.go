@@ -1,6 +1,7 @@
 package devworker
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -68,7 +69,7 @@ func (w *Worker) make(rq *request) answer {
 	switch {
 	case w.o.Legacy != (rq.Kind == Dispatch), w.o.NoResign && rq.Kind == Resign:
 		return answer{status: http.StatusNotFound}
-	case rq.body.Sender.AccountID != w.o.Account:
+	case rq.body.Sender.AccountID != w.o.Account && !w.o.Prover:
 		return failed("502", "this worker serves another account", "")
 	case w.o.Types != nil && !slices.Contains(w.o.Types, rq.Type):
 		return failed("404", "this worker does not make "+rq.Type, "")
@@ -105,7 +106,7 @@ func (w *Worker) once(rq *request) answer {
 		w.mu.Unlock()
 		kept.answer = w.work(rq)
 		w.mu.Lock()
-		if r, ok := kept.answer.body.(txnResult); !ok || r.Signed == "" {
+		if r, ok := kept.answer.body.(txnResult); !ok || r.Signed+r.Proved == "" {
 			rq.life.forget(key)
 		}
 		close(kept.ready)
@@ -171,9 +172,16 @@ func (w *Worker) work(rq *request) answer {
 	if w.o.Legacy {
 		asked.Memo, asked.ValidUntil = "", nil
 	}
-	command, err := sign(w.o.Account, asked, updates, rq.fault.wrong())
+	command, err := sign(w.payer(rq), asked, updates, rq.fault.wrong())
 	if err != nil {
 		return failed("500", "signing", err.Error())
+	}
+	if w.o.Prover {
+		proved, err := bare(command)
+		if err != nil {
+			return failed("500", "leaving the signature out", err.Error())
+		}
+		return answer{body: txnResult{Proved: proved, Data: map[string]string{"zkApp": ZkApp(rq.Queue)}}}
 	}
 	hash, err := devnet.Hash(command)
 	if err != nil {
@@ -206,7 +214,7 @@ func (w *Worker) updates(rq *request) ([]json.RawMessage, answer) {
 		}
 		return signed.AccountUpdates, answer{}
 	}
-	plan := devnet.Plan{Payer: w.o.Account, Era: w.o.Era}
+	plan := devnet.Plan{Payer: w.payer(rq), Era: w.o.Era}
 	if w.o.State != nil {
 		account := w.zkApp(rq.Queue)
 		state, err := w.o.State(rq.life.ctx, account)
@@ -235,11 +243,11 @@ func (w *Worker) updates(rq *request) ([]json.RawMessage, answer) {
 	}
 	if w.o.Updates != nil {
 		for len(plan.Updates) < w.o.Updates(rq.UID) {
-			plan.Updates = append(plan.Updates, devnet.Update{Account: w.o.Account})
+			plan.Updates = append(plan.Updates, devnet.Update{Account: w.payer(rq)})
 		}
 	}
 	if len(plan.Updates) == 0 {
-		plan.Updates = []devnet.Update{{Account: w.zkApp(rq.Queue)}}
+		plan.Updates = []devnet.Update{{Account: cmp.Or(w.zkApp(rq.Queue), w.payer(rq))}}
 	}
 	// As that of o1js it says what the method was called with: no two transactions have one hash.
 	plan.Updates[0].CallData = NextState("", rq.UID)
@@ -252,6 +260,9 @@ func (w *Worker) updates(rq *request) ([]json.RawMessage, answer) {
 	}
 	return updates, answer{}
 }
+
+// payer is whom a call is for: its own sender, or of a prover the caller's.
+func (w *Worker) payer(rq *request) string { return cmp.Or(w.o.Account, rq.body.Sender.AccountID) }
 
 // zkApp is the account that a transaction of a queue is on.
 func (w *Worker) zkApp(queue string) string {

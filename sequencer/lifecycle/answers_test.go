@@ -66,7 +66,7 @@ func (w *walk) workerTold(e Effect) Result {
 		a.Fault = FaultNoCall
 		return a
 	}
-	faults := []Fault{FaultError, FaultHopeless, FaultLost, FaultWorking, FaultBusy, FaultUnreached, FaultOutOfOrder,
+	faults := []Fault{FaultError, FaultHopeless, FaultLost, FaultWorking, FaultBusy, FaultUnreached, FaultSpent, FaultOutOfOrder,
 		NoFault, NoFault}
 	if e.Kind == Dispatch {
 		faults = append(faults, FaultSent)

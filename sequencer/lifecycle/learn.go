@@ -128,6 +128,8 @@ func (v *View) heard(r Answer) Step {
 		return v.away(*r.Error, max(r.RetryAfter, time.Second))
 	case FaultUnreached, FaultOutOfOrder:
 		return v.away(*r.Error, 0)
+	case FaultSpent:
+		return v.deferred(deferral{Error: *r.Error, Why: tx.Rested, Rest: max(r.RetryAfter, time.Second)})
 	case FaultHopeless:
 		return v.hopeless(r)
 	case FaultError:

@@ -76,7 +76,7 @@ type Answer struct {
 	Touched []tx.Account
 	Alone   string // why Signed may not be in flight beside others of its queue, "" if it may
 	Error   *tx.Error
-	// RetryAfter is when a busy worker is to be asked again.
+	// RetryAfter is when a busy worker is to be asked again, or a signer that has spent its day.
 	RetryAfter time.Duration
 	// Proves goes with FaultNoCall: this worker has shown before that it makes proofs, so it is
 	// no legacy worker, and lacks this type.
@@ -104,6 +104,7 @@ const (
 	FaultSent       Fault = "sent"       // an error of a legacy worker that may have sent
 	FaultNoCall     Fault = "no-call"    // it has no such call: a legacy worker, unless it Proves
 	FaultBusy       Fault = "busy"       // it did not take it on
+	FaultSpent      Fault = "spent"      // its signer signs nothing before RetryAfter: a limit of the sender's alone
 	FaultUnreached  Fault = "unreached"  // not a byte of the request was written
 	FaultOutOfOrder Fault = "outoforder" // it, or its network, is out of order
 )

@@ -163,7 +163,7 @@ func anyResult(r *rand.Rand, v *View) Result {
 	a.Proves = r.IntN(2) == 0
 	a.Ill, a.Others = r.IntN(5), r.IntN(2) == 0
 	a.Fault = pick(r, NoFault, NoFault, FaultError, FaultHopeless, FaultLost, FaultSent, FaultNoCall, FaultBusy,
-		FaultUnreached, FaultOutOfOrder, FaultWorking, "nonsense")
+		FaultUnreached, FaultSpent, FaultOutOfOrder, FaultWorking, "nonsense")
 	if a.Fault != NoFault {
 		a.Error = oops("400")
 	}

@@ -16,6 +16,8 @@ func awayRows() []row {
 	away := fault(answer(Prove, 1), FaultUnreached, tx.CodeUnavailable)
 	busy := fault(answer(Prove, 1), FaultBusy, tx.CodeUnavailable)
 	busy.RetryAfter = 20 * time.Second
+	spent := fault(answer(Prove, 1), FaultSpent, "POLICY")
+	spent.RetryAfter = 7 * time.Hour
 	strange := fault(answer(Prove, 1), FaultNoCall, "404")
 	strange.Proves = true
 	account := func(a AccountTold) change { return func(v *View) { v.Local.Asked.Account = &a } }
@@ -48,6 +50,8 @@ func awayRows() []row {
 				"cancelled; FAILED, FREE; cancel asked; error CANCELLED; event CANCELLED; rest RESTED 30s; drop bytes; trusts"},
 		}},
 		{"DISPATCHING: deferred, for the sender or the chain alone", []sample{
+			{"its signer has spent its day: it rests, and the queue is not held", planned(), learns(spent),
+				"deferred; WAITING, FREE; deferred 1; error POLICY; rest RESTED 7h0m0s"},
 			{"no quorum", unplanned(), decides(asked(good()), func(v *View) { v.Tip.Quorum = false }),
 				"deferred; WAITING, FREE; deferred 1; error CHAIN_UNAVAILABLE; rest RESTED 10s"},
 			{"the same, planned by a process that is gone: its worker may know it", txn(tx.PhaseDispatching, try(tx.Planned)),

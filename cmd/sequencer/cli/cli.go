@@ -13,7 +13,7 @@ import (
 func Commands(a *command.App, types []string) []*cobra.Command {
 	known := completeTypes(types)
 	return []*cobra.Command{
-		newPostCommand(a, known), newTxnCommand(a, known), newQueueCommand(a), newSenderCommand(a), newFeesCommand(a),
+		newPostCommand(a, known), newTxnCommand(a, known), newQueueCommand(a), newSenderCommand(a), newProverCommand(a), newFeesCommand(a),
 		newWebhookCommand(a), newWatchCommand(a, known), newEventsCommand(a, known), newGridCommand(a),
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/senders/local"
+	"mina-sequencer/senders/provers"
 	"mina-sequencer/sequencer"
 	"mina-sequencer/sequencer/webhooks"
 )
@@ -37,6 +38,7 @@ type Service struct {
 	storeWatch *storeWatch
 	history    *metrics.Recorder
 	senders    *senders.Pool
+	provers    *provers.Pool
 	chain      *mina.Tracker
 	sequencer  *sequencer.Sequencer
 	local      *local.Workers
@@ -81,9 +83,12 @@ func New(p Options) (*Service, error) {
 		Commands: cfg.Senders.File.Commands, Token: cfg.Senders.WorkerToken, Patience: cfg.Cycle.DispatchTimeout,
 		Dir: cfg.Senders.Records(cfg.Redis.Namespace), Changed: store.Signal, Log: log,
 	})
+	policy := cfg.Policy()
+	pool := provers.New(provers.Options{Store: store, Pause: policy.Pause, Log: log})
+	store.Pooled = pool.Changed
 	workers := dispatcher.NewClient(dispatcher.ClientOptions{
 		Token: cfg.Senders.WorkerToken, Timeout: cfg.Cycle.DispatchTimeout,
-		Trace: traces.Parent,
+		Trace: traces.Parent, Provers: pool, DecodeMemo: mina.DecodeMemo,
 		Local: dispatcher.LocalWorkers{Find: children.Find, Hung: children.Hung, Token: cfg.Senders.WorkerToken},
 	})
 	types, err := cfg.Registry(workers)
@@ -106,7 +111,7 @@ func New(p Options) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("SEQUENCER_TLS_CERT: %w", err)
 	}
-	s := &Service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), local: children, workers: workers, showLedgers: showLedgers}
+	s := &Service{cfg: cfg, log: log, certificate: cert, store: store, senders: senders.New(store, client), provers: pool, local: children, workers: workers, showLedgers: showLedgers}
 	s.storeWatch, s.history = &storeWatch{log: log}, metrics.NewRecorder(store, log)
 	if cfg.Redis.URL.Options() != nil {
 		s.storeWatch.store = store
@@ -117,7 +122,7 @@ func New(p Options) (*Service, error) {
 	})
 	s.sequencer = sequencer.New(sequencer.Options{
 		Store: store, Senders: s.senders, Chain: s.chain, Types: types, Ledgers: ledgers, Dispatch: []string(cfg.Types.Types), SimulateFirst: cfg.Types.Simulate, Local: children.Ready,
-		Health: workers.Health, Reaches: workers.Reaches, Namespace: cfg.Redis.Namespace, Policy: cfg.Policy(), Meter: s.history.Sequencer(figures.Sequencer()), Tracer: followed.Sequencer(), Log: log,
+		Health: workers.Health, Reaches: workers.Reaches, Namespace: cfg.Redis.Namespace, Policy: policy, Meter: s.history.Sequencer(figures.Sequencer()), Tracer: followed.Sequencer(), Log: log,
 	})
 	s.senders.SetHost(senders.Host{
 		Process: s.sequencer.Process(), Down: children.Down, SlotsOnly: cfg.Types.OnlyBatches(),
@@ -128,9 +133,9 @@ func New(p Options) (*Service, error) {
 	})
 	s.webhooks.Define(cfg.Webhook.File.Entries)
 	s.keys = keys
-	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Chain: s.chain, Sequencer: s.sequencer, Webhooks: s.webhooks, Types: types.Types(), StoreFaults: s.storeWatch.faults, Log: log})
+	figures.Watch(metrics.Sources{Store: store, Senders: s.senders, Provers: pool, Chain: s.chain, Sequencer: s.sequencer, Webhooks: s.webhooks, Types: types.Types(), StoreFaults: s.storeWatch.faults, Log: log})
 	s.handler = api.New(api.Options{
-		Store: store, Senders: s.senders, Types: types, Control: s.sequencer, Webhooks: s.webhooks,
+		Store: store, Senders: s.senders, Provers: pool, Types: types, Control: s.sequencer, Webhooks: s.webhooks,
 		ValidKey: func(key string) error { _, err := mina.ParsePublicKey(key); return err }, Ready: s.ready, Keys: s.keys, Meter: s.history.API(figures.API()), Tracer: followed.API(), Metrics: figures.Handler(),
 		Rate: rate(cfg), Origins: cfg.HTTP.CORSOrigins, Loopback: !cfg.HTTP.Insecure,
 		Recovering: s.sequencer.Recovering, Troubles: s.troubles, Chain: s.chainShown, Ledgers: s.ledgersShown, Batch: s.sequencer.Batch, Fees: s.sequencer.Fees, Explorer: string(cfg.HTTP.Explorer),
@@ -217,7 +222,13 @@ func (s *Service) Start(ctx context.Context) error {
 	for _, e := range s.cfg.Senders.All() {
 		workers[e.AccountID] = e.WorkerURL
 	}
-	return s.senders.Configure(ctx, workers)
+	if err := s.senders.Configure(ctx, workers); err != nil {
+		return err
+	}
+	if s.cfg.Types.OnlyBatches() {
+		return nil // it has no use for provers, and leaves those alone that others have named
+	}
+	return s.provers.Configure(ctx, s.cfg.Provers.All())
 }
 
 // Run serves and drives transactions until ctx ends, and then drains: nothing new is
@@ -252,6 +263,7 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 			failed(err)
 		}
 	})
+	children.Go(func() { s.provers.Run(needed, provers.Hooks{Ask: s.workers.Word, Wrong: s.sequencer.WrongProver}) })
 	parts.Go(func() { s.webhooks.Run(ctx) })
 	parts.Go(func() { s.storeWatch.run(ctx, time.Tick(storeLook)) })
 	parts.Go(func() { s.history.Run(ctx, time.Tick(time.Minute)) })

@@ -32,6 +32,7 @@ func (c Config) check(r *report) {
 	c.Mina.check(r, c.Types)
 	c.Ledgers.check(r)
 	c.Senders.check(r)
+	c.Provers.check(r)
 	c.Types.check(r, c.Ledgers)
 	c.Webhook.check(r)
 	c.Retry.check(r)

@@ -32,6 +32,7 @@ type Config struct {
 	Mina    minaConfig
 	Ledgers ledgersConfig
 	Senders sendersConfig
+	Provers proversConfig
 	Types   typesConfig
 	Cycle   cycleConfig
 	Retry   retryConfig

@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"log/slog"
 	"maps"
 	"os"
@@ -67,6 +68,8 @@ SEQUENCER_WORKER_TOKEN_FILE=
 SEQUENCER_MIN_BALANCE=1
 SEQUENCER_BALANCE_INTERVAL=1m0s
 SEQUENCER_STATE_DIR=
+SEQUENCER_PROVERS=
+SEQUENCER_PROVERS_FILE=
 SEQUENCER_TYPES=
 SEQUENCER_WORKER_TYPES=
 SEQUENCER_OVERLAP=
@@ -202,6 +205,8 @@ func badValues(dir string) map[string][]string {
 		"SEQUENCER_WORKER_TOKEN":       {"a b", "ä", "a\n"},
 		"SEQUENCER_WORKER_TOKEN_FILE":  secretFiles(dir, "SEQUENCER_WORKER_TOKEN=hushed"),
 		"SEQUENCER_STATE_DIR":          {"here", "./there"},
+		"SEQUENCER_PROVERS":            {"x", "ftp://p:1", "http://p:1,http://p:1", "http://u:p@p", "http://p?token=1", "http://p/a,http://P:80/a"},
+		"SEQUENCER_PROVERS_FILE":       proverFiles(dir),
 		"SEQUENCER_TYPES":              {"send_claim_vote", "NO_SUCH", "SEND_CLAIM_VOTE,SEND_CLAIM_VOTE"},
 		"SEQUENCER_WORKER_TYPES":       {"my-type", "A,A", "SEND_CLAIM_VOTE", strings.Repeat("A", 65)},
 		"SEQUENCER_SIMULATE":           {"my-type", "NO_SUCH", "SEND_CLAIM_VOTE,SEND_CLAIM_VOTE"},
@@ -380,4 +385,17 @@ func TestConfigurationDocs(t *testing.T) {
 	if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// proverFiles are files that name no provers.
+func proverFiles(dir string) (bad []string) {
+	for i, text := range []string{"", "{}", "[1]", `[{"url":"p"}]`, `[{"url":"http://p","key":"x"}]`, `[{"id":"a b","url":"http://p"}]`,
+		`[{"url":"http://p"},{"id":"p:80","url":"http://q"}]`} {
+		name := filepath.Join(dir, fmt.Sprintf("provers%d.json", i))
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			panic(err)
+		}
+		bad = append(bad, name)
+	}
+	return append(bad, filepath.Join(dir, "nowhere"))
 }

@@ -16,6 +16,7 @@ import (
 	"mina-sequencer/mina"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/senders/provers"
 	"mina-sequencer/sequencer"
 )
 
@@ -27,11 +28,14 @@ type Process struct {
 	*sequencer.Sequencer
 	Store *queues.Store
 	Pool  *senders.Pool
-	Types *dispatcher.Registry
-	Stop  func()
-	Kill  func()
-	done  chan struct{}
-	Cut   atomic.Bool // its network is gone
+	// Provers are the pool that it has proofs made by where a sender's worker only signs.
+	Provers *provers.Pool
+	Types   *dispatcher.Registry
+	Stop    func()
+	Kill    func()
+	done    chan struct{}
+	hooks   provers.Hooks
+	Cut     atomic.Bool // its network is gone
 }
 
 // Links are how a process reaches the world, and what is told of its end.
@@ -72,7 +76,13 @@ func (w *World) Launch(l Links) *Process {
 	}
 	go func() {
 		defer close(p.done)
-		l.Ended(p.Run(ctx))
+		pooled := make(chan struct{})
+		pool, end := context.WithCancel(ctx)
+		go func() { defer close(pooled); p.Provers.Run(pool, p.hooks) }()
+		err := p.Run(ctx)
+		end()
+		<-pooled
+		l.Ended(err)
 	}()
 	w.Cleanup(p.Stop)
 	return p
@@ -88,11 +98,15 @@ func (w *World) Process(l Links) *Process {
 		}
 		return l.Dial(ctx, network, addr)
 	}
+	p.Store, p.Pool = w.Open(l.Redis)
+	p.Provers = provers.New(provers.Options{Store: p.Store, Pause: w.Policy.Pause, Log: w.Logger})
+	p.Store.Pooled = p.Provers.Changed
 	client := dispatcher.NewClient(
 		dispatcher.ClientOptions{Dial: dial, Timeout: w.Policy.DispatchTimeout, Local: dispatcher.LocalWorkers{
 			Find: func(account string) (string, time.Duration, bool) { url, ok := l.Local[account]; return url, 0, ok },
-		}},
+		}, Provers: p.Provers, DecodeMemo: mina.DecodeMemo},
 	)
+	p.hooks.Ask = client.Word
 	w.OK(p.Types.Register(dispatcher.NewRemote(client, "MINT", nil).SettledAt(w.Again),
 		dispatcher.NewRemote(client, "BURN", nil),
 		dispatcher.NewRemote(client, "ONCE", nil).SettledAt(2)))
@@ -106,7 +120,6 @@ func (w *World) Process(l Links) *Process {
 		archive = mina.NewArchive("http://node0/archive", mina.NodeOptions{
 			Client: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}})
 	}
-	p.Store, p.Pool = w.Open(l.Redis)
 	p.Sequencer = sequencer.New(sequencer.Options{
 		Store: p.Store, Senders: p.Pool, Types: p.Types, Namespace: "test", Policy: w.Policy,
 		Log: w.Logger, Observe: w.Observe, Meter: w.Meter,
@@ -116,6 +129,7 @@ func (w *World) Process(l Links) *Process {
 		Health: client.Health, Reaches: client.Reaches, SimulateFirst: w.SimulateFirst,
 		Local: func() []string { return slices.Sorted(maps.Keys(l.Local)) },
 	})
+	p.hooks.Wrong = p.Sequencer.WrongProver
 	p.Pool.SetHost(senders.Host{Process: p.Process()})
 	return p
 }

@@ -54,6 +54,8 @@ export class Calls {
   private readonly attempts = new Map<string, Making>();
   /** Errors that nobody may have heard: made anew, they would take as long again. */
   private readonly owed = new Map<string, { call: CallKey; result: TxnResult }>();
+  /** When those of the last hour were made, in milliseconds. */
+  private proofs: number[] = [];
   /** How many seconds it usually takes to make one of a type. */
   private readonly usual = new Map<string, number>();
 
@@ -68,7 +70,7 @@ export class Calls {
 
   /** Builds, proves and signs. Throws Busy, Conflict, and Working where it is asked for again. */
   async prove(body: CallBody): Promise<TxnResult> {
-    const known = this.attempts.get(keyOf(body));
+    const known = this.attempts.get(this.keyOf(body));
     const made = this.made(body);
     if (!known) return made;
     return endsWithin(this.joinSeconds, made, () => {
@@ -81,7 +83,7 @@ export class Calls {
   async resign(body: CallBody & { signed: string }): Promise<TxnResult> {
     const sign = async () => {
       const before = await this.before(body);
-      // The signer knows the policy alone; keys that are here sign nothing that was not made here.
+      // Who has the payer's key knows the policy alone; keys that are here sign nothing that was not made here.
       if (!before && this.maker.isSignedElsewhere)
         throw new NotResignable('signed is not what this worker has made, or it is not kept any more');
       return { ...(await this.maker.resign(body)), data: before?.data ?? null };
@@ -92,7 +94,7 @@ export class Calls {
 
   /** Proves, and sends. Throws Busy, Conflict. */
   dispatch(body: CallBody): Promise<TxnResult> {
-    return this.sending.do(`${keyOf(body)} ${toJSON(body.attempt)}`, async () => {
+    return this.sending.do(`${this.keyOf(body)} ${toJSON(body.attempt)}`, async () => {
       const { signed, ...result } = await this.made(body);
       if (signed === undefined) return result;
       return this.maker.attempt(body, async () => {
@@ -106,6 +108,12 @@ export class Calls {
   async simulate(body: CallBody): Promise<Simulation> {
     const simulated = await this.lines.proving.run((prover) => prover.simulate(body), { idle: true });
     return { ...simulated, seconds: this.usual.get(body.txData.type) ?? null };
+  }
+
+  /** How many were made in the last hour. */
+  get proofsLastHour(): number {
+    this.proofs = this.proofs.filter((at) => at > Date.now() - 3_600_000);
+    return this.proofs.length;
   }
 
   /** Waits until what is made is kept and sent. */
@@ -126,14 +134,16 @@ export class Calls {
     const begun = Date.now();
     const result = await proving;
     const seconds = (Date.now() - begun) / 1000;
-    if (result.signed ?? result.proved) this.usual.set(type, (seconds + (this.usual.get(type) ?? seconds)) / 2);
+    if (!(result.signed ?? result.proved)) return result;
+    this.proofs.push(Date.now());
+    this.usual.set(type, (seconds + (this.usual.get(type) ?? seconds)) / 2);
     return result;
   }
 
   /** Answers from what is kept or is being made, before it makes anything. Errors are told, not kept. */
   private async once(body: CallBody, make: () => Promise<TxnResult>, patient = false): Promise<TxnResult> {
-    const call: CallKey = { uid: body.txData.uid, attempt: body.attempt };
-    const key = keyOf(body);
+    const call: CallKey = { uid: this.nameOf(body), attempt: body.attempt };
+    const key = this.keyOf(body);
     const known = this.attempts.get(key);
     if (known && !isDeepStrictEqual(known.call.attempt, call.attempt)) throw new Conflict(call);
     if (known) known.isOwed = false;
@@ -144,7 +154,7 @@ export class Calls {
         const kept = this.paid(key, call) ?? (await this.results.find(call));
         let result = kept ?? (await make());
         if (!kept && !result.error) await this.keep(call, result);
-        if (result.proved !== undefined) {
+        if (result.proved !== undefined && !this.maker.isProver) {
           const proved = result;
           // A proof outlives a signer that is away, and this process.
           result = await this.maker.attempt(body, () => this.maker.finish(body, proved, patient));
@@ -180,16 +190,37 @@ export class Calls {
   }
 
   /** The result with these bytes, of an earlier attempt: the youngest may be another proof. */
-  private async before({ txData, attempt, signed }: CallBody): Promise<TxnResult | undefined> {
+  private async before(body: CallBody): Promise<TxnResult | undefined> {
+    const { attempt, signed = '' } = body;
     for (const { number } of [...attempt.previous].reverse()) {
-      const result = await this.results.get(txData.uid, number);
-      if (result?.signed === signed) return result;
+      const result = await this.results.get(this.nameOf(body), number);
+      if (!result) continue;
+      if (this.maker.isProver ? result.proved && doesSame(result.proved, signed) : result.signed === signed)
+        return result;
     }
     return undefined;
   }
+
+  /** What a transaction is known by here: a prover has those of all senders. */
+  private nameOf({ txData, sender }: CallBody): string {
+    return this.maker.isProver ? `${sender.accountId} ${txData.uid}` : txData.uid;
+  }
+
+  private keyOf(body: CallBody): string {
+    return `${this.nameOf(body)} ${body.attempt.number}`;
+  }
 }
 
-const keyOf = ({ txData, attempt }: CallBody) => `${txData.uid} ${attempt.number}`;
+/** Whether two commands have the same account updates, whoever has authorized them. */
+function doesSame(one: string, other: string): boolean {
+  const bodies = (text: string) =>
+    (JSON.parse(text) as { accountUpdates: { body: unknown }[] }).accountUpdates.map(({ body }) => body);
+  try {
+    return isDeepStrictEqual(bodies(one), bodies(other));
+  } catch {
+    return false;
+  }
+}
 
 /** What an answer was built upon is as the call has it: what is kept may be older. */
 function upon({ ahead }: CallBody, result: TxnResult): TxnResult {

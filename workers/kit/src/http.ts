@@ -95,7 +95,7 @@ function isLoopback(host: string): boolean {
   return name === '' || name === 'localhost' || name === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(name);
 }
 
-function addCalls(app: FastifyInstance, { dispatchers, calls }: HttpOptions): void {
+function addCalls(app: FastifyInstance, { dispatchers, calls, maker: { isProver } }: HttpOptions): void {
   const call = <Body extends CallBody>(path: string, schema: object, make: (body: Body) => Promise<object>) => {
     app.post<Typed>(`/${path}/:type`, { schema: { body: schema } }, ({ params, body: checked }) => {
       const body = checked as Body;
@@ -105,8 +105,10 @@ function addCalls(app: FastifyInstance, { dispatchers, calls }: HttpOptions): vo
     });
   };
   call<CallBody>('prove', callSchema, (body) => calls.prove(body));
-  call<CallBody>('dispatch', callSchema, (body) => calls.dispatch(body));
-  call<CallBody>('simulate', callSchema, (body) => calls.simulate(body).catch(errorOf));
+  if (!isProver) {
+    call<CallBody>('dispatch', callSchema, (body) => calls.dispatch(body));
+    call<CallBody>('simulate', callSchema, (body) => calls.simulate(body).catch(errorOf));
+  }
   call<CallBody & { signed: string }>('resign', resignSchema, (body) => calls.resign(body));
 }
 

@@ -4,7 +4,7 @@ import { codes, Failure, failureOf, NotResignable, unavailable, Unreadable } fro
 import { Busy, retrySoon } from './line.js';
 import { withFields, type Log } from './log.js';
 import type { Network } from './network.js';
-import type { Payer } from './payer.js';
+import { namedPayer, type Payer } from './payer.js';
 import type { CallBody } from './protocol.js';
 import type { Signer } from './signer.js';
 import { type Simulated, tryOut } from './simulate.js';
@@ -38,10 +38,13 @@ export interface Proves {
 export class Maker implements Proves {
   private readonly signers = new Map<string, PrivateKey[]>(); // by uid, never on disk
 
-  /** `proves` is false where others prove, so that nothing else here chooses a node. */
+  /**
+   * Without a `payer` it is for any that a call names, and nothing is signed for those. `proves` is false where
+   * others prove, so that nothing else here chooses a node.
+   */
   constructor(
     private readonly dispatchers: Record<string, Dispatcher>,
-    private readonly payer: Payer,
+    private readonly payer: Payer | undefined,
     private readonly network: Network,
     private readonly log: Log,
     private readonly proves = true,
@@ -50,8 +53,7 @@ export class Maker implements Proves {
 
   /** Builds, proves and signs. */
   async prove(body: CallBody): Promise<TxnResult> {
-    this.checkSender(body);
-    const payer = this.payer.publicKey;
+    const payer = this.payerOf(body).publicKey;
     const pending = body.ahead?.length ? await Pending.read(body.ahead, payer.toBase58()) : undefined;
     await this.network.open();
     if (!pending) {
@@ -66,13 +68,12 @@ export class Maker implements Proves {
    * is ahead leaves them.
    */
   async simulate(body: CallBody): Promise<Simulated> {
-    this.checkSender(body);
-    if (!this.payer.key) {
+    const { publicKey: payer, key } = this.payerOf(body);
+    if (!key) {
       throw unavailable(
         'a simulation has to be signed, and this worker has no key of the payer: its signer signs nothing on trial',
       );
     }
-    const payer = this.payer.publicKey;
     try {
       const pending = body.ahead?.length ? await Pending.read(body.ahead, payer.toBase58()) : undefined;
       await this.network.open();
@@ -106,30 +107,35 @@ export class Maker implements Proves {
     if (isDone(said)) return { ok: true, failure: null, weight: 0, touched: [] };
     check(txn.type, context.payer, tx.transaction);
     await proveNothing(tx);
-    const keys = [this.payer.key!, ...((await this.dispatchers[txn.type]!.signers?.(txn, context)) ?? [])];
+    const keys = [this.payer!.key!, ...((await this.dispatchers[txn.type]!.signers?.(txn, context)) ?? [])];
     return tryOut(this.network, tx, [...keys, ...(said.signers ?? [])], cover);
   }
 
   /** Signs bytes again that this worker has signed. Throws NotResignable. */
   async resign(body: CallBody & { signed: string }): Promise<TxnResult> {
     const { attempt } = body;
+    const payer = this.payerOf(body);
     const context = this.context(body, attempt);
-    this.checkSender(body);
     const lap = stopwatch();
     const signers = () => this.keysFor(txnOf(body), context);
-    const made = await resign(body.signed, this.payer, attempt, signers);
-    if (this.payer.key) context.log.info({ hash: made.hash, signMs: lap() }, 'signed again');
+    const made = await resign(body.signed, payer, attempt, signers);
+    if (payer.key) context.log.info({ hash: made.hash, signMs: lap() }, 'signed again');
     return success(made, null);
   }
 
-  /** Whether a signer elsewhere has the payer's key. */
+  /** Whether what is proved is signed elsewhere: by a signer that is asked here, or of a prover by whoever asks. */
   get isSignedElsewhere(): boolean {
-    return this.signer !== undefined;
+    return !this.payer?.key;
+  }
+
+  /** Whether it is for any payer that a call names. */
+  get isProver(): boolean {
+    return !this.payer;
   }
 
   /** Asks the signer, if there is one, whether it would sign, before a proof is made in vain. Throws Busy, Failure. */
   async mayBegin(body: CallBody): Promise<void> {
-    this.checkSender(body);
+    this.payerOf(body);
     const { signer } = this;
     if (signer) await this.asking(body, () => signer.ask(body));
   }
@@ -179,7 +185,7 @@ export class Maker implements Proves {
     return {
       ...(attempt && { attempt }),
       ...(trace && { traceparent: trace }),
-      payer: this.payer.publicKey,
+      payer: (this.payer ?? namedPayer(body.sender.accountId)).publicKey,
       fetchAccount: (publicKey, tokenId) => this.network.fetchAccount(publicKey, tokenId, cover, !making),
       pendingEvents: (publicKey, tokenId) => cover?.pending.events(publicKey, tokenId) ?? [],
       pendingActions: (publicKey, tokenId) => cover?.pending.actions(publicKey, tokenId) ?? [],
@@ -220,7 +226,7 @@ export class Maker implements Proves {
     await prove(txn.type, tx, this.network.proofs);
     const proveMs = lap();
     this.remember(txn.uid, said.signers);
-    const made = await sign(tx, this.payer, await this.keysFor(txn, context));
+    const made = await sign(tx, this.payerOf(body), await this.keysFor(txn, context));
     const ahead = body.ahead?.length ?? 0;
     const times = { ahead, buildMs, proveMs, signMs: lap() };
     if ('signed' in made) context.log.info({ hash: made.hash, ...times }, 'proved and signed');
@@ -250,7 +256,8 @@ export class Maker implements Proves {
     }
   }
 
-  private checkSender({ sender }: CallBody): void {
+  private payerOf({ sender }: CallBody): Payer {
+    if (!this.payer) return namedPayer(sender.accountId);
     const own = this.payer.publicKey.toBase58();
     if (sender.accountId !== own) {
       throw new Failure(
@@ -258,6 +265,7 @@ export class Maker implements Proves {
         `this worker signs for ${own}, not for ${sender.accountId}: correct the sender's worker URL`,
       );
     }
+    return this.payer;
   }
 
   private async keysFor(txn: Txn, context: Context): Promise<PrivateKey[]> {

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
-import { PrivateKey, type PublicKey } from 'o1js';
+import { PrivateKey, PublicKey } from 'o1js';
+import { codes, Failure } from './errors.js';
 
 /**
  * The secret key of the fee payer, in base58 (EK…): a key, a file with nothing
@@ -12,6 +13,15 @@ export interface Payer {
   publicKey: PublicKey;
   /** Absent where a signer elsewhere has it. */
   key?: PrivateKey;
+}
+
+/** The payer that a call names, without its key. Throws Failure. */
+export function namedPayer(accountId: string): Payer {
+  try {
+    return { publicKey: PublicKey.fromBase58(accountId) };
+  } catch {
+    throw new Failure(codes.notSent, 'sender.accountId: it is no public key (B62…)');
+  }
 }
 
 /** Reads the payer's key. No error ever quotes what was read. */

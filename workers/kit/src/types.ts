@@ -10,6 +10,11 @@ export interface WorkerOptions {
   payer?: PayerOption;
   /** Who has the payer's key instead, so that no process of this worker has it. */
   signer?: SignerOption;
+  /**
+   * True for a prover of the sequencer's pool, in the place of both: it has no payer's key, takes calls for
+   * any sender, and answers what is proved, which that sender's signer signs.
+   */
+  prover?: boolean;
   network: NetworkOption;
   /** By type, as the sequencer names it. */
   dispatchers: Record<string, Dispatcher>;
@@ -35,7 +40,7 @@ export interface WorkerOptions {
    * processes of their own, each of which runs this program again. Default 1, in this process.
    */
   provers?: number;
-  /** How many calls wait while as many as can be are proved; further ones get 503. Default 8. */
+  /** How many calls wait while as many as can be are proved; further ones get 503. Default 8, and 0 of a prover. */
   maxWaiting?: number;
   /**
    * How many seconds a transaction may be in the making; then it is answered with an error. Of

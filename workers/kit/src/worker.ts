@@ -20,7 +20,7 @@ import { o1jsVersion } from './version.js';
 
 /** A worker that has compiled its contracts. */
 export interface Worker {
-  /** The payer's public key: the sequencer's accountId. */
+  /** The payer's public key: the sequencer's accountId; '' of a prover. */
   readonly accountId: string;
   /**
    * Serves the protocol and returns the URL. From then on SIGTERM and SIGINT
@@ -60,9 +60,9 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
   const callbackSeconds = seconds('callbackSeconds', options.callbackSeconds ?? 300);
   const joinSeconds = seconds('joinSeconds', options.joinSeconds ?? 25);
   const { payer, signer, network, role, prover } = await setUp(options, log);
-  const store = join(options.store ?? '.worker-store', role.accountId);
+  const store = join(options.store ?? '.worker-store', role.accountId || 'prover');
   const results = await Results.open(store, options.maxResults ?? 1000);
-  const maxWaiting = options.maxWaiting ?? 8;
+  const maxWaiting = options.maxWaiting ?? (payer ? 8 : 0);
   const maker = new Maker(options.dispatchers, payer, network, log, !several, signer);
   const limit = {
     seconds: callSeconds,
@@ -91,9 +91,9 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
       capabilities: [
         'prove',
         'resign',
-        'dispatch',
+        ...(payer ? ['dispatch'] : []),
         'ahead',
-        ...(signer ? [] : ['simulate']),
+        ...(payer?.key ? ['simulate'] : []),
         ...(several ? ['several'] : []),
       ],
       ...(signer && { signer: signer.name }),
@@ -103,6 +103,7 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
       prover: prover.backend,
       provers: count,
       memory,
+      proofsLastHour: calls.proofsLastHour,
     };
   };
   const calls = new Calls(maker, lines, results, log, joinSeconds);
@@ -125,7 +126,8 @@ async function createProver(options: WorkerOptions, parent: Parent): Promise<Wor
 }
 
 interface Means {
-  payer: Payer;
+  /** Undefined of a prover. */
+  payer: Payer | undefined;
   signer: Signer | undefined;
   network: Network;
   role: Role;
@@ -137,7 +139,7 @@ async function setUp(options: WorkerOptions, log: Log): Promise<Means> {
   const prover = preferNative();
   const signer = options.signer && new Signer(options.signer);
   const payer = payerOf(options);
-  const role = { accountId: payer.publicKey.toBase58(), types: checkTypes(options.dispatchers) };
+  const role = { accountId: payer?.publicKey.toBase58() ?? '', types: checkTypes(options.dispatchers) };
   const network = new Network(options.network, options.proofsEnabled ?? true);
   network.use();
   await network.open().catch((error: unknown) => {
@@ -148,9 +150,12 @@ async function setUp(options: WorkerOptions, log: Log): Promise<Means> {
   return { payer, signer, network, role, prover };
 }
 
-function payerOf({ payer, signer }: WorkerOptions): Payer {
-  if ((payer === undefined) === (signer === undefined))
-    throw new Error('give payer, for the key of the fee payer, or signer, where another process has it; not both');
+function payerOf({ payer, signer, prover }: WorkerOptions): Payer | undefined {
+  if ([payer, signer, prover || undefined].filter((given) => given !== undefined).length !== 1)
+    throw new Error(
+      'give payer, for the key of the fee payer, or signer, where another process has it, or prover, to prove for any without one; not both',
+    );
+  if (prover) return undefined;
   if (payer !== undefined) {
     const key = readPayer(payer);
     return { publicKey: key.toPublicKey(), key };

@@ -24,6 +24,7 @@ const environment = z.object({
   ARCHIVE_URL: list,
   MINA_NETWORK: z.string().default('devnet'),
   PAYER_KEY_FILE: z.string().optional(),
+  PROVER: z.enum(['on', 'off']).default('off'),
   SIGNER_URL: z.string().optional(),
   SIGNER_ACCOUNT: z.string().optional(),
   VOTING_ACCOUNT_SECRET: z.string().optional(),
@@ -60,9 +61,16 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   };
 }
 
-/** The payer's key, or the signer that has it. */
-function payerOf(data: z.infer<typeof environment>): Pick<WorkerOptions, 'payer' | 'signer'> {
+/** The payer's key, or the signer that has it, or neither for a prover. */
+function payerOf(data: z.infer<typeof environment>): Pick<WorkerOptions, 'payer' | 'signer' | 'prover'> {
   const { PAYER_KEY_FILE: file, SIGNER_URL: url, SIGNER_ACCOUNT: accountId } = data;
+  if (data.PROVER === 'on') {
+    if (file !== undefined || url !== undefined)
+      throw new Error(
+        'PROVER: a prover has no key of a payer, and asks no signer: leave PAYER_KEY_FILE and SIGNER_URL out',
+      );
+    return { prover: true };
+  }
   if (url === undefined) return { payer: file === undefined ? { env: 'PAYER_KEY' } : { file } };
   if (accountId === undefined)
     throw new Error("SIGNER_ACCOUNT: it is missing: the payer's public key (B62…), whose secret key the signer has");

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AccountUpdate, Field, Transaction } from 'o1js';
+import type { Dispatcher } from '../src/index.js';
+import { call, folder, makeWorld, serve } from './world.js';
+
+// A prover of a pool: whoever asks has what it answers signed elsewhere.
+
+const world = await makeWorld();
+
+test('a prover has no key, serves any sender, and signs again what its own keys have signed', async (t) => {
+  const dispatcher: Dispatcher = {
+    dispatch: async () => {
+      await world.counter.add(Field(5));
+      const update = AccountUpdate.createSigned(world.other); // signs the whole command
+      update.body.useFullCommitment = update.body.incrementNonce.not();
+      return { data: { by: 5 } };
+    },
+    signers: () => [world.other.key],
+  };
+  const served = await serve(world, { ADD: dispatcher }, { payer: undefined, prover: true, store: await folder(t) });
+  t.after(() => served.worker.close());
+  const health = JSON.parse((await served.get('/health')).text) as Record<string, unknown>;
+  assert.deepEqual(
+    [health.accountId, health.capabilities, health.types, health.proofsLastHour],
+    ['', ['prove', 'resign', 'ahead'], ['ADD'], 0],
+  );
+  const sign = (proved: string) => {
+    const tx = Transaction.fromJSON(proved);
+    tx.transaction.feePayer.lazyAuthorization = { kind: 'lazy-signature' };
+    return tx.sign([world.payer.key]).toJSON();
+  };
+
+  const first = world.attempt();
+  const made = await served.post('/prove/ADD', call(world, 'pooled', first));
+  assert.deepEqual([made.body.error, made.body.hash, made.body.data], [null, '', { by: 5 }], made.text);
+  assert.equal(made.body.signed, undefined);
+  const { feePayer } = JSON.parse(made.body.proved!) as { feePayer: { authorization: string } };
+  assert.equal(feePayer.authorization, '');
+  const again = await served.post('/prove/ADD', call(world, 'pooled', first));
+  assert.equal(again.text, made.text);
+  const signed = sign(made.body.proved!);
+
+  // A dearer one, for which the other's key signs anew.
+  const previous = [{ number: 1, hash: '5J', nonce: first.nonce, fee: first.fee }];
+  const second = { ...first, number: 2, fee: '250000000', previous };
+  const raised = await served.post('/resign/ADD', { ...call(world, 'pooled', second), signed });
+  assert.equal(raised.body.error, null, raised.text);
+  const before = world.count();
+  await world.land(sign(raised.body.proved!));
+  assert.equal(world.count(), before + 5n);
+
+  // What was not made here is not signed with the keys that are here, nor what is another sender's.
+  const stranger = { ...call(world, 'pooled', { ...second, number: 3 }), signed };
+  stranger.sender.accountId = world.other.toBase58();
+  assert.equal((await served.post('/resign/ADD', stranger)).status, 501);
+  const another = call(world, 'pooled', { ...first, nonce: 0 });
+  another.sender.accountId = world.other.toBase58();
+  const theirs = await served.post('/prove/ADD', another);
+  assert.equal(theirs.body.error, null, theirs.text);
+  assert.ok(theirs.body.proved!.includes(`"publicKey":"${world.other.toBase58()}","fee"`), theirs.text);
+  assert.equal((await served.post('/dispatch/ADD', call(world, 'pooled', first))).status, 404);
+  assert.equal((JSON.parse((await served.get('/health')).text) as Record<string, unknown>).proofsLastHour, 2);
+  assert.ok(!served.lines.join().includes('accountUpdates'));
+});
