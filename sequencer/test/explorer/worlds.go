@@ -199,6 +199,8 @@ func Pairs() []*World {
 			Lags: tx.PhaseDispatching, Budget: Budget{Forget: 1, Lapse: 1, Cancel: 1}},
 		{Name: "fails over, one sleeps, a deadline", Procs: 2, Prompt: true, Height: 1, Finality: 1, Forgets: 3,
 			Lags: tx.PhaseDispatching, Deadline: 2, Budget: Budget{Forget: 1, Lapse: 1}},
+		{Name: "fails over, and back, two senders", Senders: 2, Back: true, Height: 1, Finality: 1, Forgets: 3,
+			Lags: tx.PhaseWaiting, Budget: Budget{Forget: 2, Busy: 1}},
 	})
 }
 
@@ -270,9 +272,9 @@ func worldsOfFailovers() []*World {
 			Lags: tx.PhaseDispatching, Budget: Budget{Forget: 1, Crash: 1}},
 		{Name: "fails over, and back, confirmed", Replicas: true, CutOff: true, Back: true, Height: 1, Finality: 1,
 			Forgets: 2, Lags: tx.PhaseDispatching, Budget: Budget{Forget: 2, Crash: 1}},
-		{Name: "fails over, and back", Back: true, Height: 1, Finality: 1, Forgets: 2, Lags: tx.PhaseDispatching,
+		{Name: "fails over, and back", Back: true, Height: 1, Finality: 1, Forgets: 4, Lags: tx.PhaseWaiting,
 			Budget: Budget{Forget: 2}},
-		{Name: "fails over, twice", Height: 1, Finality: 1, Forgets: 1, Lags: tx.PhaseDispatching,
+		{Name: "fails over, twice", Height: 1, Finality: 1, Forgets: 3, Lags: tx.PhaseWaiting,
 			Budget: Budget{Forget: 2}},
 		// One of two replicas confirms, or one of two processes asks none. Who lives writes back; what
 		// the dead had sent may be unknown then, as without replicas (docs/architecture/limits.md).
