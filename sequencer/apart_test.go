@@ -112,8 +112,9 @@ func TestApartRaise(t *testing.T) {
 			w.Fatalf("attempts %+v", a.Attempts)
 		}
 		calls := w.provers[0].Calls()
-		if calls[devworker.Prove] != 1 || calls[devworker.Resign] != 0 || w.signers[0].Count(devworker.Sign) != len(a.Attempts) {
-			w.Errorf("the prover was asked %v, the signer for %d signatures", calls, w.signers[0].Count(devworker.Sign))
+		signed := w.signers[0].Count(devworker.Sign)
+		if calls[devworker.Prove] != 1 || calls[devworker.Resign] != 0 || signed != len(a.Attempts) {
+			w.Errorf("the prover was asked %v, the signer for %d signatures", calls, signed)
 		}
 	})
 }
@@ -266,8 +267,8 @@ func TestSignerAway(t *testing.T) {
 // TestHopelessProver: a prover that calls all hopeless is found by another one's word, and rests.
 func TestHopelessProver(t *testing.T) {
 	parted(t, 1, 2, devworker.Options{}, func(w *apartWorld) {
-		w.provers[0].Fail(devworker.Fault{On: devworker.Prove, Kind: devworker.Error, Code: "500", Message: "no such contract",
-			Times: -1})
+		w.provers[0].Fail(devworker.Fault{
+			On: devworker.Prove, Kind: devworker.Error, Code: "500", Message: "no such contract", Times: -1})
 		w.Start()
 		for i := range 12 {
 			w.Post(fmt.Sprint("q", i), fmt.Sprint("t", i))

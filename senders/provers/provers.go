@@ -511,6 +511,11 @@ func (p *Pool) look(one *prover) {
 		p.mu.Unlock()
 		return
 	}
+	if one.Load > 0 && one.Reason == "" {
+		p.askIn(one, askEvery) // it answers for itself, and may say nothing else while it proves
+		p.mu.Unlock()
+		return
+	}
 	if one.asking {
 		one.again = true
 		p.mu.Unlock()
@@ -543,6 +548,8 @@ func (p *Pool) heard(one *prover, w Word, err error) {
 	switch {
 	case one.Reason == tx.Draining:
 		p.askIn(one, askEvery)
+	case one.Reason == "" && errors.Is(err, context.DeadlineExceeded):
+		p.askIn(one, askEvery) // it is there, and may be proving for another process
 	case why != "":
 		one.away++
 		p.change(one, func() { p.out(one, why, detail, p.pause(one.away-1)) })

@@ -27,13 +27,14 @@ type world struct {
 	mu    sync.Mutex
 	words map[string]provers.Word // by URL
 	down  map[string]bool
+	dumb  map[string]bool
 	asked map[string]int
 }
 
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
 	store, err := queues.Open(redistest.Mini(tb).Client, queues.Options{Namespace: "seq"})
-	w := &world{TB: tb, store: store, words: map[string]provers.Word{}, down: map[string]bool{}, asked: map[string]int{}}
+	w := &world{TB: tb, store: store, words: map[string]provers.Word{}, down: map[string]bool{}, dumb: map[string]bool{}, asked: map[string]int{}}
 	w.ok(err)
 	w.Pool = w.another()
 	return w
@@ -63,6 +64,9 @@ func (w *world) ask(_ context.Context, url string) (provers.Word, error) {
 	w.asked[url]++
 	if w.down[url] {
 		return provers.Word{}, errors.New("connection refused")
+	}
+	if w.dumb[url] {
+		return provers.Word{}, fmt.Errorf("no answer: %w", context.DeadlineExceeded)
 	}
 	return w.words[url], nil
 }
@@ -173,6 +177,31 @@ func TestRests(t *testing.T) {
 		time.Sleep(9 * time.Second)
 		synctest.Wait()
 		w.take("A", "t").Made()
+	})
+}
+
+// TestDumb: one that says nothing while it proves, for this process or for another one, stays in use.
+func TestDumb(t *testing.T) {
+	bubble(t, func(w *world) {
+		w.add("p", "A")
+		synctest.Wait()
+		l := w.take("A", "t")
+		w.mu.Lock()
+		w.down["http://p"] = true
+		before := w.asked["http://p"]
+		w.mu.Unlock()
+		time.Sleep(10 * time.Minute)
+		w.mu.Lock()
+		w.down["http://p"], w.dumb["http://p"] = false, true
+		if n := w.asked["http://p"] - before; n != 0 {
+			t.Errorf("at work, it was asked for its health %d times", n)
+		}
+		w.mu.Unlock()
+		l.Made()
+		time.Sleep(10 * time.Minute)
+		if why := w.reason("p"); why != "" {
+			t.Errorf("it is out of use: %s", why)
+		}
 	})
 }
 

@@ -86,9 +86,13 @@ func newProverCommand(a *command.App) *cobra.Command {
 			})
 	}
 	drain := act("drain", "Take a prover out of use once what it proves is over", "gets no new work",
-		func(s *session, ctx context.Context, id string) (*client.Prover, error) { return s.DrainProver(ctx, id) })
+		func(s *session, ctx context.Context, id string) (*client.Prover, error) {
+			return s.DrainProver(ctx, id)
+		})
 	resume := act("resume", "Take a prover back into use", "is asked for its health, and is back in use if that is good",
-		func(s *session, ctx context.Context, id string) (*client.Prover, error) { return s.ResumeProver(ctx, id) })
+		func(s *session, ctx context.Context, id string) (*client.Prover, error) {
+			return s.ResumeProver(ctx, id)
+		})
 	for _, cmd := range []*cobra.Command{show, remove, drain, resume} {
 		cmd.ValidArgsFunction = completeFirst(completeProvers(a))
 	}

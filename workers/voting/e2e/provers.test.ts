@@ -44,7 +44,7 @@ before(async () => {
   signer = await start('signer', [process.execPath, SIGNER], { env, logs: folder, ready: /"listening"/ });
   for (const name of ['one', 'two']) {
     const more = { PAYER_KEY: undefined, PROVER: 'on', WORKER_TOKEN: token, WORKER_STORE: join(folder, name) };
-    await world.startWorker({ publicKey: name, privateKey: '' } as Account, more);
+    await world.startWorker({ publicKey: name, privateKey: '' }, more);
   }
   provers = world.workers;
   const urls = provers.map(({ gate }) => gate.url).join();
