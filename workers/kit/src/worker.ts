@@ -94,7 +94,7 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
         'dispatch',
         'ahead',
         ...(signer ? [] : ['simulate']),
-        ...(several ? ['several'] : []),
+        ...(several ? ['several', 'builds'] : []),
       ],
       ...(signer && { signer: signer.name }),
       network: network.name,
@@ -107,7 +107,7 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
   };
   const calls = new Calls(maker, lines, results, log, joinSeconds);
   const { dispatchers } = options;
-  const app = serve({ dispatchers, calls, maker, line: proving, token, callbackSeconds, describe });
+  const app = serve({ dispatchers, calls, maker, builds: several, line: proving, token, callbackSeconds, describe });
   return new RunningWorker(role.accountId, app, lines, calls, provers, signer, log, { host, port });
 }
 
