@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"math"
 	"slices"
 )
@@ -19,6 +18,17 @@ type Ahead struct {
 	Nonce  uint32
 	Hash   string
 	Signed json.RawMessage // the zkappCommand in JSON, as it was stored
+	// Built is what one that has nothing signed yet will do, in the place of all but UID: a
+	// zkappCommand of which only the account updates count, and no authorization of them.
+	Built json.RawMessage
+}
+
+// Command is what a does: of what is built, account updates without authorizations alone.
+func (a *Ahead) Command() json.RawMessage {
+	if a.Built != nil {
+		return a.Built
+	}
+	return a.Signed
 }
 
 // MaxAhead is the most that [Call.Ahead] may be on the wire, in bytes.
@@ -47,17 +57,31 @@ func (h Health) AtOnce() int {
 	return h.Provers
 }
 
+// capabilityBuilds in a worker's health says that it has the call of [Builder].
+const capabilityBuilds = "builds"
+
+// Builds says whether the worker tells what it would prove before it does, so that it may prove
+// several at a time of what is chained.
+func (h Health) Builds() bool {
+	return h.BuildsAhead() && slices.Contains(h.Capabilities, capabilityBuilds)
+}
+
 type ahead struct {
-	UID    string `json:"uid"`
-	Nonce  uint32 `json:"nonce"`
-	Hash   string `json:"hash"`
-	Signed string `json:"signed"`
+	UID    string  `json:"uid"`
+	Nonce  *uint32 `json:"nonce,omitempty"`
+	Hash   string  `json:"hash,omitempty"`
+	Signed string  `json:"signed,omitempty"`
+	Built  string  `json:"built,omitempty"`
 }
 
 func aheadOf(list []Ahead) []ahead {
 	var out []ahead
 	for _, a := range list {
-		out = append(out, ahead{UID: a.UID, Nonce: a.Nonce, Hash: a.Hash, Signed: string(a.Signed)})
+		w := ahead{UID: a.UID, Built: string(a.Built)}
+		if a.Built == nil {
+			w.Nonce, w.Hash, w.Signed = &a.Nonce, a.Hash, string(a.Signed)
+		}
+		out = append(out, w)
 	}
 	return out
 }
@@ -72,12 +96,14 @@ func FitsAhead(list []Ahead) bool {
 	return err == nil && len(body)-1 <= MaxAhead // without the line's end
 }
 
-// on is the hash that an answer to the call has to name.
+// on is what an answer to the call has to name: the digest of the last of what is ahead, see
+// [EffectsOf], or "" if nothing is.
 func (c Call) on() string {
 	if n := len(c.Ahead); n > 0 {
-		return c.Ahead[n-1].Hash
+		digest, _ := EffectsOf(c.Ahead[n-1].Command()) // of what cannot be read no worker has one either
+		return digest
 	}
-	return ""
+	return c.Built
 }
 
 // builtOn checks what an answer was built upon. An error needs not say it: with something
@@ -92,58 +118,44 @@ func builtOn(call Call, result Result) error {
 // errNoCommand says that a text is no signed zkappCommand.
 var errNoCommand = errors.New("there is no zkappCommand")
 
-// Base is the digest of the state changes that an attempt is built upon: of the account
-// updates of signed commands in their order, without authorizations. It is the same for
-// what was signed again with another fee, nonce, validUntil or memo, and for JSON that is
-// written otherwise. Of no commands it is "".
-func Base(signed []json.RawMessage) (string, error) {
-	if len(signed) == 0 {
-		return "", nil
-	}
-	sum := sha256.New()
-	for i, command := range signed {
-		if err := digest(sum, command); err != nil {
-			return "", fmt.Errorf("command %d: %w", i, err)
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-// digest adds one command: a line that says how many updates it has, and a line for each, so
-// that no two lists of commands run together to the same bytes.
-func digest(sum hash.Hash, command json.RawMessage) error {
+// EffectsOf is the digest of what a command does: SHA-256, in hex, of its account updates in their
+// order, without authorizations and without callData, into which o1js hashes a random value each
+// time a method runs. A line says how many there are, and a line follows for the body of each. It
+// is the same for what was signed or proved again, and for JSON that is written otherwise.
+func EffectsOf(command json.RawMessage) (string, error) {
 	if !isObject(command) {
-		return errNoCommand
+		return "", errNoCommand
 	}
 	fields, err := object(command[SkipSpace(command, 0):])
 	if err != nil {
-		return err
+		return "", err
 	}
 	updates := fields["accountUpdates"]
 	if len(updates) == 0 || updates[0] != '[' {
-		return errNoCommand
+		return "", errNoCommand
 	}
 	var bodies [][]byte
 	for raw := range Elements(updates) {
 		update, err := object(raw)
 		if err != nil {
-			return fmt.Errorf("account update %d: %w", len(bodies), err)
+			return "", fmt.Errorf("account update %d: %w", len(bodies), err)
 		}
 		body, err := canonical(update["body"])
 		if err != nil {
-			return fmt.Errorf("account update %d: %w", len(bodies), err)
+			return "", fmt.Errorf("account update %d: %w", len(bodies), err)
 		}
 		bodies = append(bodies, body)
 	}
+	sum := sha256.New()
 	_, _ = fmt.Fprintln(sum, len(bodies)) // a hash takes all
 	for _, body := range bodies {
 		_, _ = sum.Write(body)
 	}
-	return nil
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// canonical writes a JSON object in one way, as a line: names in order, no white space,
-// numbers by their text.
+// canonical writes the body of an account update in one way, as a line: names in order, no white
+// space, numbers by their text.
 func canonical(raw json.RawMessage) ([]byte, error) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil, errors.New("body is not an object")
@@ -154,5 +166,6 @@ func canonical(raw json.RawMessage) ([]byte, error) {
 	if err := d.Decode(&value); err != nil {
 		return nil, err
 	}
+	delete(value, "callData")
 	return encode(value)
 }

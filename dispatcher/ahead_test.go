@@ -17,15 +17,20 @@ func trainCall() dispatcher.Call {
 	c.Attempt.Base = "b1"
 	c.Ahead = []dispatcher.Ahead{
 		{UID: "u8", Nonce: 10, Hash: "5J8", Signed: json.RawMessage(`{"a":"<é>"}`)},
-		{UID: "u9", Nonce: 11, Hash: "5J9", Signed: json.RawMessage(`{"b":1}`)},
+		{UID: "u9", Nonce: 11, Hash: "5J9", Signed: json.RawMessage(lastAhead)},
 	}
 	return c
 }
 
+const (
+	lastAhead   = `{"accountUpdates":[{"body":{"b":1}}]}`
+	lastEffects = "538c9527217296d9c466c902daed7a0657264ec331ec786a6b0c043b8d622931" // of lastAhead
+)
+
 func TestAheadOnTheWire(t *testing.T) {
 	t.Parallel()
-	const ahead = `[{"uid":"u8","nonce":10,"hash":"5J8","signed":"{\"a\":\"<é>\"}"},{"uid":"u9","nonce":11,"hash":"5J9","signed":"{\"b\":1}"}]`
-	w := &worker{status: 200, body: `{"hash":"5J","on":"5J9","signed":"{}"}`}
+	const ahead = `[{"uid":"u8","nonce":10,"hash":"5J8","signed":"{\"a\":\"<é>\"}"},{"uid":"u9","nonce":11,"hash":"5J9","signed":"{\"accountUpdates\":[{\"body\":{\"b\":1}}]}"}]`
+	w := &worker{status: 200, body: `{"hash":"5J","on":"` + lastEffects + `","signed":"{}"}`}
 	at, remote := w.start(t, dispatcher.ClientOptions{})
 	for _, make := range []func() (dispatcher.Result, error){
 		func() (dispatcher.Result, error) { return remote.Prove(t.Context(), at, trainCall()) },
@@ -33,7 +38,7 @@ func TestAheadOnTheWire(t *testing.T) {
 			return remote.Resign(t.Context(), at, trainCall(), []byte(`{"s":1}`))
 		},
 	} {
-		if r, err := make(); err != nil || r.On != "5J9" {
+		if r, err := make(); err != nil || r.On != lastEffects {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
@@ -64,14 +69,14 @@ func TestOn(t *testing.T) {
 	t.Parallel()
 	const mismatch = "retryable WORKER_MISMATCH, nothing sent"
 	for _, tt := range []struct{ name, body, on, behind, alone string }{
-		{"right", `{"hash":"5J","on":"5J9","signed":"{}"}`, "5J9", "hash=5J, signed={}", "hash=5J, signed={}, " + mismatch},
+		{"right", `{"hash":"5J","on":"` + lastEffects + `","signed":"{}"}`, lastEffects, "hash=5J, signed={}", "hash=5J, signed={}, " + mismatch},
 		{"the first of two", `{"hash":"5J","on":"5J8","signed":"{}"}`, "5J8", "hash=5J, signed={}, " + mismatch, "hash=5J, signed={}, " + mismatch},
 		{"missing", `{"hash":"5J","signed":"{}"}`, "", "hash=5J, signed={}, " + mismatch, "hash=5J, signed={}"},
 		{"null", `{"hash":"5J","on":null,"signed":"{}"}`, "", "hash=5J, signed={}, " + mismatch, "hash=5J, signed={}"},
 		{"empty", `{"hash":"5J","on":"","signed":"{}"}`, "", "hash=5J, signed={}, " + mismatch, "hash=5J, signed={}"},
-		{"done", `{"on":"5J9","done":{"a":1}}`, "5J9", `done={"a":1}`, `done={"a":1}, ` + mismatch},
+		{"done", `{"on":"` + lastEffects + `","done":{"a":1}}`, lastEffects, `done={"a":1}`, `done={"a":1}, ` + mismatch},
 		{"done upon nothing", `{"done":{"a":1}}`, "", `done={"a":1}, ` + mismatch, `done={"a":1}`},
-		{"error", `{"on":"5J9","error":{"code":500,"message":"voted"}}`, "5J9", "unresolvable 500, nothing sent", "unresolvable 500, nothing sent"},
+		{"error", `{"on":"` + lastEffects + `","error":{"code":500,"message":"voted"}}`, lastEffects, "unresolvable 500, nothing sent", "unresolvable 500, nothing sent"},
 		{"error upon nothing", `{"error":{"code":500,"message":"voted"}}`, "", "unresolvable 500, nothing sent", "unresolvable 500, nothing sent"},
 		{"no hash", `{"hash":"5J","on":"5 J","signed":"{}"}`, "", "lost", "lost"},
 		{"no text", `{"hash":"5J","on":7,"signed":"{}"}`, "", "lost", "lost"},
@@ -93,7 +98,7 @@ func TestOn(t *testing.T) {
 	}
 	long := strings.Repeat("5", 81)
 	at, remote := (&worker{status: 200, body: `{"hash":"5J","on":"` + long + `","signed":"{}"}`}).start(t, dispatcher.ClientOptions{})
-	if _, err := remote.Prove(t.Context(), at, trainCall()); !strings.Contains(err.Error(), `on is "`+long[1:]+`", want "5J9"`) {
+	if _, err := remote.Prove(t.Context(), at, trainCall()); !strings.Contains(err.Error(), `on is "`+long[1:]+`", want "`+lastEffects+`"`) {
 		t.Errorf("on another: %v", err)
 	}
 	at, remote = (&worker{status: 200, body: `{"hash":"5J","on":"5J8","signed":"{}"}`}).start(t, dispatcher.ClientOptions{})
@@ -111,14 +116,20 @@ func TestFitsAhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Repeat("x", dispatcher.MaxAhead-len(frame))
+	const command = `{"accountUpdates":[],"x":""}`
+	quotes := strings.Count(command, `"`) // each is two bytes there
+	text := strings.Replace(command, `""`, `"`+strings.Repeat("x", dispatcher.MaxAhead-len(frame)-len(command)-quotes)+`"`, 1)
+	on, err := dispatcher.EffectsOf(json.RawMessage(text))
+	if err != nil {
+		t.Fatal(err)
+	}
 	c.Ahead = []dispatcher.Ahead{{UID: "u", Nonce: 1, Hash: "5J9", Signed: json.RawMessage(text)}}
-	w := &worker{status: 200, body: `{"hash":"5J","on":"5J9","signed":"{}"}`}
+	w := &worker{status: 200, body: `{"hash":"5J","on":"` + on + `","signed":"{}"}`}
 	at, remote := w.start(t, dispatcher.ClientOptions{})
 	if r, err := remote.Prove(t.Context(), at, c); err != nil || !dispatcher.FitsAhead(c.Ahead) {
 		t.Errorf("4 MiB: %s", summary(r, err))
 	}
-	c.Ahead[0].Signed = append(c.Ahead[0].Signed, 'x')
+	c.Ahead[0].Signed = append(c.Ahead[0].Signed, ' ')
 	if r, err := remote.Prove(t.Context(), at, c); summary(r, err) != "busy 0s" || dispatcher.FitsAhead(c.Ahead) {
 		t.Errorf("a byte more: %s", summary(r, err))
 	}
@@ -170,53 +181,65 @@ func commandOf(rest string, bodies ...string) json.RawMessage {
 	return json.RawMessage(`{"feePayer":{"body":{"nonce":"` + rest + `"}},"accountUpdates":[` + strings.Join(updates, ",") + `],"memo":"` + rest + `"}`)
 }
 
-func baseOf(t *testing.T, commands ...json.RawMessage) string {
+func effectsOf(t *testing.T, command json.RawMessage) string {
 	t.Helper()
-	base, err := dispatcher.Base(commands)
+	digest, err := dispatcher.EffectsOf(command)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return base
+	return digest
 }
 
-func TestBase(t *testing.T) {
+// TestEffectsOf: the digest is of what a command does, and of nothing else. The kit's tests know the
+// same digests (effects.test.ts).
+func TestEffectsOf(t *testing.T) {
 	t.Parallel()
-	base := baseOf(t, commandOf("1", `{"a":"1","b":{"c":null}}`), commandOf("2", `{"a":"2"}`))
-	if len(base) != 64 || baseOf(t) != "" {
-		t.Errorf("base %q, of nothing %q", base, baseOf(t))
+	const first, second = `{"a":"1","b":{"c":null}}`, `{"a":"2"}`
+	want := effectsOf(t, commandOf("1", first, second))
+	if len(want) != 64 {
+		t.Errorf("digest %q", want)
 	}
-	for name, same := range map[string][]json.RawMessage{
-		"signed again":      {commandOf("3", `{"a":"1","b":{"c":null}}`), commandOf("4", `{"a":"2"}`)},
-		"written otherwise": {commandOf("1", ` { "b" : {"c" : null}, "a": "\u0031" }`), append(json.RawMessage(" "), commandOf("2", `{"a":"2"}`)...)},
+	for name, same := range map[string]json.RawMessage{
+		"signed again":      commandOf("3", first, second),
+		"another callData":  commandOf("1", `{"a":"1","b":{"c":null},"callData":"7"}`, `{"a":"2","callData":"8"}`),
+		"written otherwise": append(json.RawMessage(" "), commandOf("1", ` { "b" : {"c" : null}, "a": "\u0031" }`, second)...),
 	} {
-		if got := baseOf(t, same...); got != base {
-			t.Errorf("%s: another base", name)
+		if got := effectsOf(t, same); got != want {
+			t.Errorf("%s: another digest", name)
 		}
 	}
-	others := map[string][]json.RawMessage{
-		"no update":           {commandOf("1")},
-		"two without updates": {commandOf("1"), commandOf("1")},
-		"one command less":    {commandOf("1", `{"a":"1","b":{"c":null}}`)},
-		"another order":       {commandOf("2", `{"a":"2"}`), commandOf("1", `{"a":"1","b":{"c":null}}`)},
-		"one command of both": {commandOf("1", `{"a":"1","b":{"c":null}}`, `{"a":"2"}`)},
-		"cut elsewhere":       {commandOf("1"), commandOf("2", `{"a":"1","b":{"c":null}}`, `{"a":"2"}`)},
-		"cut at the end":      {commandOf("1", `{"a":"1","b":{"c":null}}`, `{"a":"2"}`), commandOf("2")},
-		"another value":       {commandOf("1", `{"a":"1","b":{"c":null}}`), commandOf("2", `{"a":"3"}`)},
-		"a number for a text": {commandOf("1", `{"a":"1","b":{"c":null}}`), commandOf("2", `{"a":2}`)},
-		"a number's text":     {commandOf("1", `{"a":"1","b":{"c":null}}`), commandOf("2", `{"a":2.0}`)},
-		"absent for null":     {commandOf("1", `{"a":"1","b":{}}`), commandOf("2", `{"a":"2"}`)},
-	}
-	seen := map[string]string{base: "the first"}
-	for name, commands := range others {
-		got := baseOf(t, commands...)
+	seen := map[string]string{want: "the first"}
+	for name, other := range map[string]json.RawMessage{
+		"no update":             commandOf("1"),
+		"one update less":       commandOf("1", first),
+		"another order":         commandOf("1", second, first),
+		"an update more":        commandOf("1", first, second, second),
+		"another value":         commandOf("1", first, `{"a":"3"}`),
+		"a number for a text":   commandOf("1", first, `{"a":2}`),
+		"a number's text":       commandOf("1", first, `{"a":2.0}`),
+		"absent for null":       commandOf("1", `{"a":"1","b":{}}`, second),
+		"callData further down": commandOf("1", `{"a":"1","b":{"c":null,"callData":"7"}}`, second),
+	} {
+		got := effectsOf(t, other)
 		if before, known := seen[got]; known {
-			t.Errorf("%s: the base of %s", name, before)
+			t.Errorf("%s: the digest of %s", name, before)
 		}
 		seen[got] = name
 	}
+	for body, digest := range map[string]string{
+		`{"a":"1","b":{"c":null},"callData":"7"}`:                                "c838922894073d313c86a3edf4663b4be6f9e8478a17c3f94377da02b48aec32",
+		`{"zkappUri":"<é>\u2028\u0001\"\\/","callDepth":1,"b":[true,[]],"a":{}}`: "e689f297344e99d861a5ce207229e233f3d0b547e2b009fc8d340e5be8038b0c",
+	} {
+		if got := effectsOf(t, commandOf("1", body)); got != digest {
+			t.Errorf("%s: %s", body, got)
+		}
+	}
+	if got := effectsOf(t, json.RawMessage(lastAhead)); got != lastEffects {
+		t.Errorf("of the last ahead: %s", got)
+	}
 }
 
-func TestBaseOfNone(t *testing.T) {
+func TestEffectsOfNone(t *testing.T) {
 	t.Parallel()
 	const none, noBody = "there is no zkappCommand", "account update 0: body is not an object"
 	for bad, want := range map[string]string{
@@ -228,19 +251,19 @@ func TestBaseOfNone(t *testing.T) {
 		`{"accountUpdates":[],"accountUpdates":[]}`:       `has "accountUpdates" twice`,
 		`{"accountUpdates":[{"body":{}},{"a":1,"a":{}}]}`: `account update 1: has "a" twice`,
 	} {
-		base, err := dispatcher.Base([]json.RawMessage{commandOf("1"), json.RawMessage(bad)})
-		if err == nil || base != "" || err.Error() != "command 1: "+want {
-			t.Errorf("%s: %q, %v", bad, base, err)
+		digest, err := dispatcher.EffectsOf(json.RawMessage(bad))
+		if err == nil || digest != "" || err.Error() != want {
+			t.Errorf("%s: %q, %v", bad, digest, err)
 		}
 	}
 }
 
-// FuzzBase: whatever a command holds, its base does not depend on how it is written, and an
+// FuzzEffectsOf: whatever a command holds, its digest does not depend on how it is written, and an
 // update more is another one.
-func FuzzBase(f *testing.F) {
+func FuzzEffectsOf(f *testing.F) {
 	f.Add(`{"a":{"b":[1.0,"x",null]}}`)
 	f.Fuzz(func(t *testing.T, body string) {
-		base, err := dispatcher.Base([]json.RawMessage{commandOf("1", body)})
+		digest, err := dispatcher.EffectsOf(commandOf("1", body))
 		if err != nil {
 			return
 		}
@@ -248,17 +271,17 @@ func FuzzBase(f *testing.F) {
 		d := json.NewDecoder(strings.NewReader(body))
 		d.UseNumber()
 		if err := d.Decode(&value); err != nil {
-			t.Fatalf("a base of %q: %v", body, err)
+			t.Fatalf("a digest of %q: %v", body, err)
 		}
 		written, err := json.MarshalIndent(value, "", " ")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := baseOf(t, commandOf("2", string(written))); got != base {
-			t.Errorf("%q written as %q has another base", body, written)
+		if got := effectsOf(t, commandOf("2", string(written))); got != digest {
+			t.Errorf("%q written as %q has another digest", body, written)
 		}
-		if got := baseOf(t, commandOf("1", body, body)); cmp.Equal(got, base) {
-			t.Errorf("%q twice has the same base", body)
+		if got := effectsOf(t, commandOf("1", body, body)); cmp.Equal(got, digest) {
+			t.Errorf("%q twice has the same digest", body)
 		}
 	})
 }

@@ -28,6 +28,8 @@ func AnswerOf(r Result, err error, a lifecycle.Answer, validHash func(string) bo
 		a.Done, a.Data, a.Signed = r.Done, r.Data, r.Signed
 	case errors.Is(err, ErrLegacy):
 		a.Fault = lifecycle.FaultNoCall
+	case errors.Is(err, ErrTokenGone):
+		a.Fault = lifecycle.FaultGone
 	case errors.As(err, &busy) && (!legacy || busy.RetryAfter > 0):
 		a.Fault, a.RetryAfter = lifecycle.FaultBusy, busy.RetryAfter
 		a.Error = &tx.Error{Code: tx.CodeUnavailable, Message: err.Error()}

@@ -66,6 +66,17 @@ type Dispatcher interface {
 	MaxRetries(ctx context.Context, worker Worker) (n int, ok bool, err error)
 }
 
+// A Builder is a [Dispatcher] whose workers may tell what a transaction does before they prove it: its
+// method is run, which takes about a second, and says all that the next one needs. They do where
+// their health [Health.Builds].
+type Builder interface {
+	// Build answers what Prove would prove of a call, of which fee, nonce and validUntil are not known
+	// yet: a Result with Built and Token, or with Done. Prove with the token makes just that, at the
+	// worker that gave it, as long as it has it; then the error is [ErrTokenGone], and nothing was
+	// proved. All other errors are those of Prove.
+	Build(ctx context.Context, worker Worker, call Call) (Result, error)
+}
+
 // A Settler is a [Dispatcher] whose transactions cannot take effect twice even
 // if two of them land, because what they require of the chain never comes back
 // once one has: a nullifier, an account that is new. What failed in a block is
@@ -109,8 +120,8 @@ type Attempt struct {
 	ValidUntil uint32 // slot since genesis; 0 means no limit, null on the wire
 	Memo       string // plain text
 	Previous   []Previous
-	// Base is the digest of what the attempt is built upon, see [Base]; "" where that is the
-	// chain alone. What landed meanwhile counts: it stays as the attempt was planned.
+	// Base is the digest of the state that the attempt is built upon, "" where that is the chain's
+	// alone. What landed meanwhile counts: it stays as the attempt was planned.
 	Base string
 }
 
@@ -129,6 +140,9 @@ type Call struct {
 	// Ahead are the commands of this queue in flight before it, in order of their nonces,
 	// [MaxAhead] at most. A worker gets any only if its health [Health.BuildsAhead].
 	Ahead []Ahead
+	// Token has Prove prove what a [Builder] has built, and Built is what that was built on, as its
+	// [Result.On] told; Ahead is empty then.
+	Token, Built string
 }
 
 // A Result is an answer in its normal form: what means nothing is absent.
@@ -146,9 +160,13 @@ type Result struct {
 	// Proved is the zkappCommand without what the payer signs, of a prover that has no key; it excludes
 	// Signed, and no [Dispatcher] returns it: it is signed before.
 	Proved json.RawMessage
-	// On is the hash of the last of [Call.Ahead], which the answer was built upon; "" if
-	// there was none. With Signed or Done it is checked; an error may leave it out.
+	// On is the digest of the last of [Call.Ahead], see [EffectsOf], which the answer was built upon;
+	// "" if there was none. With Signed, Built or Done it is checked; an error may leave it out.
 	On string
+	// Built is of a [Builder] alone: what it would prove, a zkappCommand without authorizations, and
+	// Token what it is to be asked to prove with.
+	Built json.RawMessage
+	Token string
 }
 
 // An Outcome is how a transaction ended.

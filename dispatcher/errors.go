@@ -18,6 +18,10 @@ var ErrWrongAccount = errors.New("the worker serves another account")
 // ErrElsewhere says that a worker without a URL runs with another process, if at all.
 var ErrElsewhere = errors.New("the worker runs with another process")
 
+// ErrTokenGone says that a worker does not have what it built any more, so that nothing was proved:
+// it is to be built again.
+var ErrTokenGone = errors.New("the worker does not have what it has built any more")
+
 // ErrMismatch says that what a worker signed is not what it was asked for.
 var ErrMismatch = errors.New("the signed transaction is not the one asked for")
 

@@ -26,6 +26,7 @@ var (
 	_ Settler    = (*Remote)(nil)
 	_ Overlap    = (*Remote)(nil)
 	_ Renamed    = (*Remote)(nil)
+	_ Builder    = (*Remote)(nil)
 )
 
 // NewRemote returns the type called name. A nil check takes any JSON object.
@@ -76,6 +77,21 @@ func (r *Remote) Check(data json.RawMessage) []FieldError { return r.check(data)
 // Prove implements [Dispatcher].
 func (r *Remote) Prove(ctx context.Context, worker Worker, call Call) (Result, error) {
 	return r.twoPhase(ctx, worker, "prove", call, nil)
+}
+
+// pathBuild is where a worker builds.
+const pathBuild = "build"
+
+// Build implements [Builder].
+func (r *Remote) Build(ctx context.Context, worker Worker, call Call) (Result, error) {
+	result, err := r.make(ctx, worker, pathBuild, call, nil)
+	if err == nil && (result.Built == nil || result.Token == "") && result.Done == nil {
+		err = mismatch("the answer holds neither built with its token nor done nor error")
+	}
+	if err == nil {
+		err = builtOn(call, result)
+	}
+	return result, wrap("building", err)
 }
 
 // Resign implements [Dispatcher].
@@ -147,13 +163,7 @@ func (r *Remote) makeAt(ctx context.Context, at place, account, path string, cal
 	if !FitsAhead(call.Ahead) {
 		return Result{}, &BusyError{}
 	}
-	body, err := encode(callBody{
-		TxData:  txDataOf(call.Txn),
-		Sender:  senderOf(call.Txn, account),
-		Attempt: attemptOf(call.Attempt),
-		Ahead:   aheadOf(call.Ahead),
-		Signed:  string(signed),
-	})
+	body, err := encode(bodyOf(path, account, call, signed))
 	if err != nil {
 		return Result{}, &WorkerError{Code: CodeInvalid, Message: err.Error(), Kind: Unresolvable, NothingSent: true}
 	}
@@ -169,6 +179,9 @@ func (r *Remote) makeAt(ctx context.Context, at place, account, path string, cal
 	}
 	if busy := re.busy(); busy != nil {
 		return Result{}, busy
+	}
+	if re.status == http.StatusGone && call.Token != "" {
+		return Result{}, ErrTokenGone
 	}
 	legacy := path == "dispatch"
 	if !legacy && re.status == http.StatusAccepted && isWorking(re.body) {

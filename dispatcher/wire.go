@@ -42,12 +42,28 @@ type previous struct {
 	Fee    string `json:"fee"`
 }
 
+// A building is an attempt of which fee, nonce and validUntil are not known yet.
+type building struct {
+	Number   int        `json:"number"`
+	Memo     string     `json:"memo"`
+	Previous []previous `json:"previous"`
+	Base     string     `json:"base,omitempty"`
+}
+
+type buildBody struct {
+	TxData  txData   `json:"txData"`
+	Sender  sender   `json:"sender"`
+	Attempt building `json:"attempt"`
+	Ahead   []ahead  `json:"ahead,omitempty"`
+}
+
 type callBody struct {
 	TxData  txData  `json:"txData"`
 	Sender  sender  `json:"sender"`
 	Attempt attempt `json:"attempt"`
 	Ahead   []ahead `json:"ahead,omitempty"`
 	Signed  string  `json:"signed,omitempty"`
+	Token   string  `json:"token,omitempty"`
 }
 
 // signBody has nothing of the payload: a signer judges the command.
@@ -101,15 +117,35 @@ func attemptOf(a Attempt) attempt {
 		Fee:      strconv.FormatUint(a.Fee, 10),
 		Memo:     a.Memo,
 		Base:     a.Base,
-		Previous: make([]previous, len(a.Previous)),
+		Previous: previousOf(a),
 	}
 	if a.ValidUntil != 0 {
 		out.ValidUntil = &a.ValidUntil
 	}
+	return out
+}
+
+func previousOf(a Attempt) []previous {
+	out := make([]previous, len(a.Previous))
 	for i, p := range a.Previous {
-		out.Previous[i] = previous{Number: p.Number, Hash: p.Hash, Nonce: p.Nonce, Fee: strconv.FormatUint(p.Fee, 10)}
+		out[i] = previous{Number: p.Number, Hash: p.Hash, Nonce: p.Nonce, Fee: strconv.FormatUint(p.Fee, 10)}
 	}
 	return out
+}
+
+// bodyOf is what a worker is asked to make.
+func bodyOf(path string, accountID string, call Call, signed []byte) any {
+	if path == pathBuild {
+		return buildBody{
+			TxData: txDataOf(call.Txn), Sender: senderOf(call.Txn, accountID), Ahead: aheadOf(call.Ahead),
+			Attempt: building{Number: call.Attempt.Number, Memo: call.Attempt.Memo, Base: call.Attempt.Base,
+				Previous: previousOf(call.Attempt)},
+		}
+	}
+	return callBody{
+		TxData: txDataOf(call.Txn), Sender: senderOf(call.Txn, accountID), Attempt: attemptOf(call.Attempt),
+		Ahead: aheadOf(call.Ahead), Signed: string(signed), Token: call.Token,
+	}
 }
 
 func resultOf(r Result, e *WorkerError) txnResult {
@@ -149,6 +185,8 @@ func parseResult(body []byte) (result Result, failed *WorkerError, err error) {
 		Data      json.RawMessage
 		Signed    json.RawMessage
 		Proved    json.RawMessage
+		Built     json.RawMessage
+		Token     json.RawMessage
 		Error     json.RawMessage
 		Code      json.RawMessage
 		Message   json.RawMessage
@@ -169,7 +207,7 @@ func parseResult(body []byte) (result Result, failed *WorkerError, err error) {
 	}
 	if in.On != nil && *in.On != "" {
 		if !validHash.MatchString(*in.On) {
-			return Result{}, nil, errors.New("the answer's on is no hash")
+			return Result{}, nil, errors.New("the answer's on is no digest")
 		}
 		result.On = *in.On
 	}
@@ -193,7 +231,14 @@ func parseResult(body []byte) (result Result, failed *WorkerError, err error) {
 			return result, mismatch("of proved: " + err.Error()), nil
 		}
 	}
-	if result.Hash == "" && result.Signed == nil && result.Proved == nil && !isEmpty(in.Done) && isObject(in.Done) {
+	if !isEmpty(in.Built) {
+		if result.Built, err = command(in.Built); err != nil {
+			return result, mismatch("built is not a zkappCommand in JSON"), nil
+		}
+		result.Token = text(in.Token)
+	}
+	made := result.Signed != nil || result.Proved != nil || result.Built != nil
+	if result.Hash == "" && !made && !isEmpty(in.Done) && isObject(in.Done) {
 		result.Done = in.Done
 	}
 	if Depth(in.Data) > MaxDepth || Depth(result.Done) > MaxDepth {

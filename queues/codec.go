@@ -190,6 +190,7 @@ type attempt struct {
 	ValidUntil    uint32          `json:"validUntil,omitempty"`
 	Base          string          `json:"base,omitempty"`
 	Beside        []string        `json:"beside,omitempty"`
+	Effects       string          `json:"effects,omitempty"`
 	Legacy        bool            `json:"legacy,omitempty"`
 	Hash          string          `json:"hash,omitempty"`
 	NodeHash      string          `json:"nodeHash,omitempty"`
@@ -270,7 +271,8 @@ func encodeRecord(t *tx.Transaction) string {
 		a := &t.Attempts[i]
 		r.Attempts[i] = attempt{
 			Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Base: a.Base, Legacy: a.Legacy,
-			Hash: a.Hash, NodeHash: a.NodeHash, State: a.State, Cause: a.Cause, Height: a.Height, StateHash: a.StateHash,
+			Effects: a.Effects,
+			Hash:    a.Hash, NodeHash: a.NodeHash, State: a.State, Cause: a.Cause, Height: a.Height, StateHash: a.StateHash,
 			Confirmations: a.Confirmations, Error: bounded(a.Error), Data: a.Data, Slot: a.Slot, SentSlot: a.SentSlot,
 			Started: millis(a.StartedAt), Ended: millis(a.EndedAt), Weight: a.Weight, Alone: a.Alone,
 			Quote: quoteOf(a.Quote), Beside: a.Beside, Touched: touchedWords(t.Attempts, i),
@@ -314,7 +316,8 @@ func decodeRecord(t *tx.Transaction, text string) error {
 		}
 		t.Attempts = append(t.Attempts, tx.Attempt{
 			Number: i + 1, Sender: a.Sender, Nonce: a.Nonce, Fee: a.Fee, ValidUntil: a.ValidUntil, Base: a.Base,
-			Legacy: a.Legacy, Hash: a.Hash, NodeHash: a.NodeHash, State: a.State, Cause: a.Cause, Height: a.Height,
+			Effects: a.Effects,
+			Legacy:  a.Legacy, Hash: a.Hash, NodeHash: a.NodeHash, State: a.State, Cause: a.Cause, Height: a.Height,
 			StateHash: a.StateHash, Confirmations: a.Confirmations, Error: a.Error, Data: a.Data,
 			Slot: a.Slot, SentSlot: a.SentSlot,
 			StartedAt: fromMillis(a.Started), EndedAt: fromMillis(a.Ended), Weight: a.Weight,

@@ -40,6 +40,7 @@ type owner struct {
 	drive  *lifecycle.Drive
 	worker dispatcher.Worker
 	ahead  *ahead             // what the latest attempt is built upon
+	built  *built             // what its worker has built of it
 	tried  time.Time          // when the attempt was planned that was tried out
 	stop   context.CancelFunc // of the effect under way
 	timer  *time.Timer
@@ -54,6 +55,7 @@ type word struct {
 	call    lifecycle.Effect
 	result  lifecycle.Result
 	txn     *tx.Transaction // that result tells of
+	built   *built          // what it is of
 	changed bool
 	anew    bool // and what the store was asked is to be asked anew
 	due     bool // by the clock of the store
@@ -94,7 +96,7 @@ func (s *Sequencer) own(o *owner, bound func()) {
 	}
 	s.owners[o.uid] = o
 	l := o.drive.Local()
-	o.shown = shown{lifecycle.MemberOf(o.drive.Txn(), tx.Sighting{}, &l), o.drive.IsStale()}
+	o.shown = shown{lifecycle.MemberOf(o.drive.Txn(), tx.Sighting{}, &l), o.drive.IsStale(), nil}
 	s.recovery.Stored(o.drive.Txn(), nil)
 	o.watch()
 	o.leave(word{})
@@ -145,6 +147,9 @@ func (o *owner) run(ctx context.Context) {
 			}
 			if a, is := w.result.(lifecycle.Answer); is && a.Fault != lifecycle.NoFault {
 				o.worker = dispatcher.Worker{} // it may be somewhere else by now
+			}
+			if w.built != nil {
+				o.built = w.built
 			}
 			o.drive.Add(w.call, w.result)
 		}

@@ -134,9 +134,20 @@ func (o *owner) begin(ctx context.Context, v *lifecycle.View, e lifecycle.Effect
 	call, cancel := context.WithTimeout(ctx, o.s.Policy.DispatchTimeout)
 	o.stop = cancel
 	first := o.triesOut(e)
+	var b *built
+	if e.Kind == lifecycle.Prove && o.drive.Local().Built.Number == e.Number {
+		b = o.built.of(t.Attempt(e.Number))
+	}
 	o.s.work.Go(func(context.Context) {
 		defer cancel()
-		o.leave(word{call: e, txn: t, result: o.s.perform(call, t, worker, e, bytes, a, first)})
+		if e.Kind == lifecycle.Build {
+			b = &built{}
+		}
+		w := word{call: e, txn: t, result: o.s.perform(call, t, worker, e, bytes, a, b, first)}
+		if e.Kind == lifecycle.Build && b.command != nil {
+			w.built = b
+		}
+		o.leave(w)
 	})
 }
 
@@ -144,7 +155,7 @@ func (o *owner) begin(ctx context.Context, v *lifecycle.View, e lifecycle.Effect
 // with it is asked for the proof alone.
 func (o *owner) triesOut(e lifecycle.Effect) bool {
 	at := o.drive.Txn().Attempt(e.Number)
-	if e.Kind != lifecycle.Prove || o.tried.Equal(at.StartedAt) {
+	if e.Kind != lifecycle.Build && e.Kind != lifecycle.Prove || o.tried.Equal(at.StartedAt) {
 		return false
 	}
 	o.tried = at.StartedAt
@@ -163,7 +174,7 @@ func unanswered(err error) bool {
 
 // perform does an effect that asks a worker or the nodes.
 func (s *Sequencer) perform(ctx context.Context, t *tx.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
-	bytes []byte, on *ahead, first bool) lifecycle.Result {
+	bytes []byte, on *ahead, b *built, first bool) lifecycle.Result {
 	switch e.Kind {
 	case lifecycle.AskHealth:
 		return s.greet(ctx, t.Sender, worker)
@@ -179,7 +190,7 @@ func (s *Sequencer) perform(ctx context.Context, t *tx.Transaction, worker dispa
 	case lifecycle.Submit:
 		return s.submit(ctx, t, e)
 	}
-	return s.ask(ctx, t, worker, e, bytes, on, first)
+	return s.ask(ctx, t, worker, e, bytes, on, b, first)
 }
 
 // retries asks how often a worker would have its transaction tried, for as long as any call of it
@@ -312,9 +323,10 @@ func whose(e *mina.Error, signed []byte) blame {
 	return ofSender
 }
 
-// ask has a worker make an attempt; first: it is tried out before, see tryOut.
+// ask has a worker make an attempt; first: it is tried out before, see tryOut. b is what it is to prove,
+// if it has built that, or where it is to be noted what it builds.
 func (s *Sequencer) ask(ctx context.Context, t *tx.Transaction, worker dispatcher.Worker, e lifecycle.Effect,
-	signed []byte, on *ahead, first bool) lifecycle.Result {
+	signed []byte, on *ahead, b *built, first bool) lifecycle.Result {
 	a := t.Attempt(e.Number)
 	d, _ := s.Types.Lookup(t.Type)
 	answer := lifecycle.Answer{Call: e, Sender: a.Sender, Nonce: a.Nonce}
@@ -335,17 +347,27 @@ func (s *Sequencer) ask(ctx context.Context, t *tx.Transaction, worker dispatche
 	if on != nil {
 		call.Ahead, call.Attempt.Base = on.list, on.base
 	}
+	if e.Kind == lifecycle.Prove && b != nil {
+		call.Ahead, call.Token, call.Built = nil, b.token, b.on
+	}
 	var r dispatcher.Result
 	refused := false // before it was proved
 	calling, called := s.traced(ctx, t, string(e.Kind), a.Number)
 	switch e.Kind {
-	case lifecycle.Prove:
+	case lifecycle.Build, lifecycle.Prove:
 		if first {
 			err = s.tryOut(calling, t, worker, call)
 		}
-		if refused = err != nil; !refused {
-			began = time.Now()
+		refused = err != nil
+		began = time.Now()
+		switch builder, builds := d.(dispatcher.Builder); {
+		case refused:
+		case e.Kind == lifecycle.Prove:
 			r, err = d.Prove(calling, worker, call)
+		case builds:
+			r, err = builder.Build(calling, worker, call)
+		default:
+			err = dispatcher.ErrLegacy
 		}
 	case lifecycle.Resign:
 		r, err = d.Resign(calling, worker, call, signed)
@@ -363,6 +385,9 @@ func (s *Sequencer) ask(ctx context.Context, t *tx.Transaction, worker dispatche
 		err = dispatcher.CheckSigned(r.Signed, a.Sender, call.Attempt, mina.DecodeMemo)
 	}
 	answer = dispatcher.AnswerOf(r, err, answer, mina.ValidHash)
+	if r.Built != nil && answer.Fault == lifecycle.NoFault {
+		s.builtNow(t, a, on, b, r, &answer)
+	}
 	if wrong := s.foreign(answer.Signed); wrong != "" {
 		answer.Signed, answer.Hash, answer.Fault = nil, "", lifecycle.FaultOutOfOrder
 		answer.Error = &tx.Error{Code: string(tx.WrongNetwork), Message: "the worker makes " + wrong}
@@ -372,9 +397,17 @@ func (s *Sequencer) ask(ctx context.Context, t *tx.Transaction, worker dispatche
 		answer.Weight, answer.Touched = dispatcher.Weight(answer.Signed), does.Touched
 		s.weighed(t.Type, answer.Weight)
 		answer.Alone = s.barrier(t, a.Sender, on, answer.Signed)
+		if s.wide() && s.Types.Overlap(t.Type) == dispatcher.Chained {
+			answer.Effects, _ = dispatcher.EffectsOf(answer.Signed) // of what barrier has read
+		}
 		if e.Kind == lifecycle.Prove {
 			s.notice(t, began, does)
 		}
+	}
+	if e.Kind == lifecycle.Prove && b != nil && answer.Fault == lifecycle.NoFault && answer.Effects != b.effects {
+		answer.Signed, answer.Hash, answer.Done, answer.Fault = nil, "", nil, lifecycle.FaultOutOfOrder
+		answer.Error = &tx.Error{Code: tx.CodeMismatch,
+			Message: "the worker has proved another transaction than the one that it had built"}
 	}
 	if e.Kind == lifecycle.Prove {
 		s.shown(ctx, worker, &answer)
@@ -387,6 +420,19 @@ func (s *Sequencer) ask(ctx context.Context, t *tx.Transaction, worker dispatche
 		s.Chain.PollAll(ctx) // which knows more than the node that refused
 	}
 	return answer
+}
+
+// builtNow notes what a worker would prove of an attempt, and whether that may be in flight beside others.
+func (s *Sequencer) builtNow(t *tx.Transaction, a *tx.Attempt, on *ahead, b *built,
+	r dispatcher.Result, answer *lifecycle.Answer) {
+	effects, err := dispatcher.EffectsOf(r.Built)
+	if err != nil {
+		answer.Fault, answer.Error = lifecycle.FaultError, &tx.Error{Code: tx.CodeMismatch,
+			Message: "what the worker has built cannot be read: " + err.Error()}
+		return
+	}
+	*b = built{number: a.Number, at: a.StartedAt.UnixMilli(), command: r.Built, effects: effects, token: r.Token, on: r.On}
+	answer.Effects, answer.Alone = effects, s.barrier(t, a.Sender, on, r.Built)
 }
 
 // outlived reports whether the proof that an attempt is to be signed with was made before the chain

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/sequencer/lifecycle"
@@ -123,7 +124,11 @@ func (s *Sequencer) lookAlong(ctx context.Context, scene *lifecycle.Scene) error
 	if n := len(train.Ahead); n > 0 {
 		scene.Barrier = s.apartFrom(train.Ahead[n-1].Txn, t)
 	}
-	train.Commuting = s.commutes(t, train)
+	train.Commuting = s.all(dispatcher.Commuting, t, train)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.trains[t.Queue]
+	train.Builds = known != nil && known.builds && s.all(dispatcher.Chained, t, train)
 	return err
 }
 

@@ -24,6 +24,7 @@ type greeting struct {
 	at      time.Time // when it last said that it is the right one
 	ahead   bool      // it builds on what is in flight
 	provers int       // how many it proves at a time
+	builds  bool      // it tells what each of several will do before it proves them
 	strange int       // times in a row that it said it is not
 }
 
@@ -42,7 +43,8 @@ func (s *Sequencer) greet(ctx context.Context, sender string, worker dispatcher.
 	if slices.Contains(health.Capabilities, "prove") {
 		s.makesProofs(ctx, worker)
 	}
-	next := greeting{at: time.Now(), ahead: health.BuildsAhead(), provers: health.AtOnce()}
+	next := greeting{at: time.Now(), ahead: health.BuildsAhead(), provers: health.AtOnce(),
+		builds: health.Builds() && health.AtOnce() > 1}
 	if why != "" {
 		next = greeting{strange: g.strange + 1}
 	}

@@ -28,14 +28,32 @@ func (a *ahead) is(of *tx.Attempt) bool {
 	return a != nil && a.number == of.Number && a.at == of.StartedAt.UnixMilli()
 }
 
-// commands are those in flight before it, in order.
+// commands are those in flight before it, in order, as far as they are made.
 func (a *ahead) commands() (all []json.RawMessage) {
 	if a != nil {
 		for i := range a.list {
-			all = append(all, a.list[i].Signed)
+			all = append(all, a.list[i].Command())
 		}
 	}
 	return all
+}
+
+// A built is what a worker has said that an attempt does. It is known here alone.
+type built struct {
+	number  int
+	at      int64 // as of ahead
+	command json.RawMessage
+	effects string // the digest of what it does
+	token   string // what it is to be asked to prove with
+	on      string // what it was built on, as its worker tells
+}
+
+// of is b, if it is of an attempt.
+func (b *built) of(a *tx.Attempt) *built {
+	if b != nil && b.number == a.Number && b.at == a.StartedAt.UnixMilli() {
+		return b
+	}
+	return nil
 }
 
 // errGone: what is in flight ahead has no bytes that could be built upon.
@@ -61,12 +79,12 @@ func (o *owner) founded(ctx context.Context, train *lifecycle.Train, before, aft
 
 // aheadOf is what an effect has a worker make an attempt upon; nil where that is the chain.
 func (o *owner) aheadOf(ctx context.Context, train *lifecycle.Train, e lifecycle.Effect) (*ahead, error) {
-	if e.Kind != lifecycle.Prove && e.Kind != lifecycle.Resign {
+	if e.Kind != lifecycle.Build && e.Kind != lifecycle.Prove && e.Kind != lifecycle.Resign {
 		return nil, nil
 	}
 	of := o.drive.Txn().Attempt(e.Number)
-	if o.ahead.is(of) {
-		return o.ahead, nil
+	if o.ahead.is(of) && (e.Kind != lifecycle.Build || !slices.ContainsFunc(o.ahead.list, isBuilt)) {
+		return o.ahead, nil // else some of those may be signed by now
 	}
 	a, err := o.inFlight(ctx, train, of)
 	switch {
@@ -84,36 +102,68 @@ func (o *owner) aheadOf(ctx context.Context, train *lifecycle.Train, e lifecycle
 	return a, nil
 }
 
+func isBuilt(a dispatcher.Ahead) bool { return a.Built != nil }
+
 // inFlight reads what is in flight ahead of an attempt; nil if nothing is.
 func (o *owner) inFlight(ctx context.Context, train *lifecycle.Train, of *tx.Attempt) (*ahead, error) {
 	a := &ahead{number: of.Number, at: of.StartedAt.UnixMilli()}
-	var commands []json.RawMessage
 	for i := range train.Ahead {
-		t := train.Ahead[i].Txn
+		m := &train.Ahead[i]
+		t := m.Txn
 		if train.Commuting && beside(t, of) {
 			break
 		}
-		if train.Ahead[i].Failed() {
-			a.list, commands = nil, nil // it has no effect, and those before it have their blocks
+		if m.Failed() {
+			a.list, a.base = nil, "" // it has no effect, and those before it have their blocks
 			continue
 		}
-		n, signed, err := o.s.Store.Signed(ctx, t.UID)
+		next, err := o.s.made(ctx, m)
 		if err != nil {
 			return nil, err
 		}
-		attempt := t.Attempt(n)
-		if attempt == nil || !attempt.Open() {
-			return nil, errGone
+		if a.base = m.Leaves(); a.base == "" {
+			effects, err := dispatcher.EffectsOf(next.Signed)
+			if err != nil {
+				return nil, err
+			}
+			a.base = lifecycle.StateAfter(t.FirstOpen().Base, effects)
 		}
-		a.list = append(a.list, dispatcher.Ahead{UID: t.UID, Nonce: attempt.Nonce, Hash: attempt.KnownHash(), Signed: signed})
-		commands = append(commands, signed)
+		a.list = append(a.list, next)
 	}
 	if len(a.list) == 0 {
 		return nil, nil
 	}
-	base, err := dispatcher.Base(commands)
-	a.base = base
-	return a, err
+	return a, nil
+}
+
+// made is what is made of a member by now: what was signed or, where nothing may have left yet, what
+// was proved before its turn or was built.
+func (s *Sequencer) made(ctx context.Context, m *lifecycle.Member) (dispatcher.Ahead, error) {
+	t := m.Txn
+	made := dispatcher.Ahead{UID: t.UID}
+	if !t.Open() {
+		s.mu.Lock()
+		if o := s.owners[t.UID]; o != nil && o.shown.built != nil && o.shown.built.effects == m.Effects() {
+			made.Built = o.shown.built.command
+		}
+		s.mu.Unlock()
+		if made.Built != nil {
+			return made, nil
+		}
+	}
+	n, signed, err := s.Store.Signed(ctx, t.UID)
+	if err != nil {
+		return made, err
+	}
+	switch a := t.Attempt(n); {
+	case a != nil && a.Open():
+		made.Nonce, made.Hash, made.Signed = a.Nonce, a.KnownHash(), signed
+	case a != nil && a.State == tx.Proved && a.Effects != "" && a.Effects == m.Effects():
+		made.Built = signed
+	default:
+		return made, errGone
+	}
+	return made, nil
 }
 
 // beside reports whether t, ahead of an attempt, is or was made at the same time.

@@ -143,7 +143,7 @@ func TestStopped(t *testing.T) {
 				made := &tx.Transaction{Type: "T", Attempts: []tx.Attempt{{Number: 1, Sender: "S"}}}
 				call(func(ctx context.Context) {
 					s.ask(ctx, made, dispatcher.Worker{AccountID: "S", URL: "http://worker"},
-						lifecycle.Effect{Kind: lifecycle.Prove, Number: 1}, nil, nil, false)
+						lifecycle.Effect{Kind: lifecycle.Prove, Number: 1}, nil, nil, nil, false)
 				})
 				got := fmt.Sprintf("%d calls, %d posts, ledger free %t, worker away %d, greeted %t",
 					calls, posts, free, s.down["S"], s.greeted["S"].fresh())

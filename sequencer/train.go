@@ -21,12 +21,14 @@ type train struct {
 	changes int      // of uids by what was done here; see relist
 	read    int      // the number of the latest reading that was taken over
 	joining bool
+	builds  bool // members are built before they are proved, see lifecycle.Train
 }
 
 // A shown is what an owner lets those around it see of its transaction.
 type shown struct {
 	member lifecycle.Member
 	stale  bool // it is to be read anew
+	built  *built
 }
 
 // lists notes what was bound of a queue, and how wide a person has made that, 0 for not. It is
@@ -171,7 +173,7 @@ func (s *Sequencer) heed(queue string) {
 // is news.
 func (o *owner) show() {
 	t, l := o.drive.Txn(), o.drive.Local()
-	now := shown{lifecycle.MemberOf(t, tx.Sighting{}, &l), o.drive.IsStale()}
+	now := shown{lifecycle.MemberOf(t, tx.Sighting{}, &l), o.drive.IsStale(), o.built}
 	s := o.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,15 +200,21 @@ func (s *Sequencer) around(o *owner) (t lifecycle.Train) {
 		return t
 	}
 	t = lifecycle.TrainOf(train.uids, o.uid, s.member)
-	t.Commuting, t.Held = s.commutes(o.drive.Txn(), &t), train.held || s.draining.Load()
+	txn := o.drive.Txn()
+	if len(train.uids) == 1 && o.drive.Call().Kind == "" { // else it may be being proved already
+		train.builds = train.width > 1 && s.greeted[txn.Sender].builds
+	}
+	t.Commuting, t.Held = s.all(dispatcher.Commuting, txn, &t), train.held || s.draining.Load()
+	t.Width = train.width
+	t.Builds = train.builds && s.all(dispatcher.Chained, txn, &t)
 	return t
 }
 
-// commutes reports whether all around a transaction, and it, require nothing of each other.
-func (s *Sequencer) commutes(txn *tx.Transaction, t *lifecycle.Train) bool {
-	needs := func(m lifecycle.Member) bool { return s.Types.Overlap(m.Txn.Type) != dispatcher.Commuting }
-	return !needs(lifecycle.Member{Txn: txn}) && !slices.ContainsFunc(t.Ahead, needs) &&
-		!slices.ContainsFunc(t.Behind, needs)
+// all reports whether a transaction, and all around it, go together in one mode.
+func (s *Sequencer) all(mode dispatcher.Mode, txn *tx.Transaction, t *lifecycle.Train) bool {
+	other := func(m lifecycle.Member) bool { return s.Types.Overlap(m.Txn.Type) != mode }
+	return !other(lifecycle.Member{Txn: txn}) && !slices.ContainsFunc(t.Ahead, other) &&
+		!slices.ContainsFunc(t.Behind, other)
 }
 
 // member is what is known of one of a train; false if that is nothing, or not up to date.
@@ -239,7 +247,7 @@ func (s *Sequencer) joinSoon(queue string, t *train) {
 // A room is how one more may be put behind a train.
 type room struct {
 	types  []string // of which it may be, nil if none may
-	out    int      // how many of the train are in no block
+	out    int      // how many of the train are in no block, but for those that may be made beside its width
 	atOnce int      // how many of it may be with their worker at a time
 }
 
@@ -262,10 +270,12 @@ func (s *Sequencer) joins(t *train) (j room) {
 	}
 	last := members[len(members)-1].Txn.Type
 	j.atOnce = 1
-	if s.Types.Overlap(last) == dispatcher.Commuting {
+	builds := t.builds && s.Types.Overlap(last) == dispatcher.Chained
+	if builds || s.Types.Overlap(last) == dispatcher.Commuting {
 		j.atOnce = max(1, worker.provers)
 	}
-	if s.Policy.Joins(members, t.width, j.atOnce, s.tip()) {
+	j.out = max(0, j.out-lifecycle.Spare(t.width, j.atOnce))
+	if s.Policy.Joins(members, t.width, j.atOnce, builds, s.tip()) {
 		j.types = s.alongWith(members[0].Txn.Queue, last)
 	}
 	return j

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+
+	"mina-sequencer/dispatcher"
 )
 
 // ahead is a command in flight on the wire.
@@ -15,6 +17,14 @@ type ahead struct {
 	Nonce  uint32 `json:"nonce"`
 	Hash   string `json:"hash"`
 	Signed string `json:"signed"`
+	Built  string `json:"built"` // in the place of all but the uid
+}
+
+func (a *ahead) command() json.RawMessage {
+	if a.Built != "" {
+		return json.RawMessage(a.Built)
+	}
+	return json.RawMessage(a.Signed)
 }
 
 // A Chain is what a node shows of a payer: its nonce, and which commands stand in its best
@@ -26,10 +36,12 @@ type Chain struct {
 
 // on is what an answer says it was built upon.
 func (rq *request) on() string {
-	if n := len(rq.body.Ahead); n > 0 {
-		return rq.body.Ahead[n-1].Hash
+	n := len(rq.body.Ahead)
+	if n == 0 {
+		return ""
 	}
-	return ""
+	digest, _ := dispatcher.EffectsOf(rq.body.Ahead[n-1].command())
+	return digest
 }
 
 // joins says whether the ledger's nonce and what is ahead lead up to the attempt's nonce,
@@ -39,12 +51,20 @@ func (w *Worker) joins(rq *request) (answer, bool) {
 	if len(list) == 0 || w.o.NoAhead {
 		return answer{}, true
 	}
+	signed := list
 	for i, a := range list {
-		if a.Nonce+uint32(len(list)-i) != rq.body.Attempt.Nonce {
+		if a.Built != "" {
+			signed = list[:i]
+			break
+		}
+	}
+	for i, a := range signed {
+		last := rq.Kind == Build || len(signed) < len(list) // whose nonce nobody knows yet
+		if a.Nonce+uint32(len(signed)-i) != rq.body.Attempt.Nonce && !last {
 			return answer{status: http.StatusBadRequest}, false
 		}
 	}
-	if w.o.Payer == nil {
+	if list = signed; w.o.Payer == nil || len(list) == 0 {
 		return answer{}, true
 	}
 	chain, err := w.o.Payer(rq.life.ctx, w.o.Account)
@@ -74,7 +94,7 @@ func left(list []ahead, account, first string) (string, error) {
 				} `json:"body"`
 			} `json:"accountUpdates"`
 		}
-		if err := json.Unmarshal([]byte(a.Signed), &command); err != nil {
+		if err := json.Unmarshal(a.command(), &command); err != nil {
 			return "", fmt.Errorf("the command with nonce %d: %w", a.Nonce, err)
 		}
 		for _, u := range command.AccountUpdates {

@@ -1,7 +1,6 @@
 package devworker_test
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http/httptest"
 	"testing"
@@ -43,7 +42,7 @@ func TestAhead(t *testing.T) {
 	one := b.prove(t, behind("u1", 0))
 	two := b.prove(t, behind("u2", 1, pending("u1", 0, one)))
 	three := b.prove(t, behind("u3", 2, pending("u1", 0, one), pending("u2", 1, two)))
-	if two.On != one.Hash || three.On != two.Hash {
+	if two.On != updatesBut(t, one) || three.On != updatesBut(t, two) {
 		t.Errorf("on %q and %q", two.On, three.On)
 	}
 	send := func(r dispatcher.Result) {
@@ -75,11 +74,11 @@ func TestAhead(t *testing.T) {
 // updatesBut is what a command does, without its proof.
 func updatesBut(t *testing.T, r dispatcher.Result) string {
 	t.Helper()
-	base, err := dispatcher.Base([]json.RawMessage{r.Signed})
+	digest, err := dispatcher.EffectsOf(r.Signed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return base
+	return digest
 }
 
 func TestAheadRefused(t *testing.T) {
@@ -122,8 +121,8 @@ func TestAheadRepeated(t *testing.T) {
 	one, dearer := b.prove(t, behind("u1", 0)), b.prove(t, call(2, 0, 200_000_000))
 	first := b.prove(t, behind("u2", 1, pending("u1", 0, one)))
 	second := b.prove(t, behind("u2", 1, pending("u1", 0, dearer)))
-	if first.Hash != second.Hash || second.On != dearer.Hash {
-		t.Errorf("hash %s on %s, want %s on %s", second.Hash, second.On, first.Hash, dearer.Hash)
+	if first.Hash != second.Hash || second.On != updatesBut(t, dearer) {
+		t.Errorf("hash %s on %s, want %s on %s", second.Hash, second.On, first.Hash, updatesBut(t, dearer))
 	}
 	if landed := b.prove(t, behind("u2", 1)); landed.Hash != first.Hash || landed.On != "" {
 		t.Errorf("hash %s on %q, want %s", landed.Hash, landed.On, first.Hash)

@@ -30,6 +30,7 @@ import (
 // The kinds of calls, by their path.
 const (
 	Prove      = "prove"
+	Build      = "build"
 	Resign     = "resign"
 	Dispatch   = "dispatch"
 	OnSuccess  = "on-success"
@@ -76,6 +77,10 @@ type Options struct {
 	Simulate func(Call) string
 
 	ProveTime, SignTime, SimulateTime time.Duration
+
+	// Builds has it tell what it would prove before it does, in BuildTime.
+	Builds    bool
+	BuildTime time.Duration
 
 	Token      string     // the Bearer token that callers must have, if set
 	Types      []string   // that it makes; nil: all
@@ -135,7 +140,7 @@ func New(o Options) *Worker {
 		panic("devworker: a legacy worker without Send")
 	}
 	w := &Worker{o: o, mux: http.NewServeMux(), life: newLife(), calls: map[string]int{}, free: make(chan struct{})}
-	for _, kind := range []string{Prove, Resign, Dispatch} {
+	for _, kind := range []string{Prove, Build, Resign, Dispatch} {
 		w.mux.HandleFunc("POST /"+kind+"/{type}", w.handle(kind, w.make))
 	}
 	for _, kind := range []string{OnSuccess, OnFailure} {
@@ -186,11 +191,12 @@ type life struct {
 	end     context.CancelFunc
 	results map[resultKey]*result
 	order   []resultKey // oldest first
+	builds  map[string]*built
 }
 
 func newLife() *life {
 	ctx, end := context.WithCancel(context.Background())
-	return &life{ctx: ctx, end: end, results: map[resultKey]*result{}}
+	return &life{ctx: ctx, end: end, results: map[resultKey]*result{}, builds: map[string]*built{}}
 }
 
 // Die kills the worker: running calls break off, every later one finds its
@@ -214,6 +220,7 @@ type request struct {
 	Call
 	life  *life
 	fault *Fault // nil unless one is to happen
+	built *built // what its token stands for
 	body  body
 }
 
@@ -233,6 +240,7 @@ type body struct {
 	Ahead   []ahead   `json:"ahead"`
 	Signed  string    `json:"signed"`
 	Proved  string    `json:"proved"`
+	Token   string    `json:"token"`
 	Result  txnResult `json:"result"`
 }
 
@@ -252,6 +260,8 @@ type txnResult struct {
 	Data   any             `json:"data"`
 	Signed string          `json:"signed,omitempty"`
 	Proved string          `json:"proved,omitempty"`
+	Built  string          `json:"built,omitempty"`
+	Token  string          `json:"token,omitempty"`
 }
 
 type txnError struct {
@@ -395,6 +405,9 @@ func (w *Worker) health(*request) answer {
 	}
 	if w.o.Several {
 		capabilities = append(capabilities, "several")
+	}
+	if w.o.Builds {
+		capabilities = append(capabilities, "builds")
 	}
 	types := w.o.Types
 	if types == nil {

@@ -33,6 +33,7 @@ const (
 	WrongHash       = "hash"           // in the answer only
 	WrongOn         = "on"             // in the answer only
 	NoUpdates       = "accountUpdates" // there are none
+	WrongEffects    = "effects"        // of what was built: it is not what is proved
 	SecondNonce     = "incrementNonce" // an update spends a second nonce of the payer
 )
 
@@ -67,13 +68,13 @@ func (f *Fault) wrong() string {
 }
 
 func (f *Fault) check() error {
-	if !slices.Contains([]string{"", Prove, Resign, Dispatch, Simulate, OnSuccess, OnFailure, MaxRetries, Health}, f.On) {
+	if !slices.Contains([]string{"", Prove, Build, Resign, Dispatch, Simulate, OnSuccess, OnFailure, MaxRetries, Health}, f.On) {
 		return fmt.Errorf("no calls are called %q", f.On)
 	}
 	if !slices.Contains([]string{Hang, Cut, Die, Busy, Error, Answer, Long, Wrong}, f.Kind) {
 		return fmt.Errorf("no fault is called %q", f.Kind)
 	}
-	if f.Kind == Wrong && !slices.Contains([]string{WrongPayer, WrongNonce, WrongFee, WrongValidUntil, WrongMemo, WrongHash, WrongOn, NoUpdates, SecondNonce}, f.Field) {
+	if f.Kind == Wrong && !slices.Contains([]string{WrongPayer, WrongNonce, WrongFee, WrongValidUntil, WrongMemo, WrongHash, WrongOn, NoUpdates, WrongEffects, SecondNonce}, f.Field) {
 		return fmt.Errorf("no field is called %q", f.Field)
 	}
 	if f.Status != 0 && (f.Status < 200 || f.Status > 599) {

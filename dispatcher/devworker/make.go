@@ -79,10 +79,21 @@ func (w *Worker) make(rq *request) answer {
 	if rq.Kind == Dispatch {
 		return w.work(rq)
 	}
-	a := w.once(rq)
+	on := rq.on()
+	if rq.body.Token != "" {
+		if rq.built = w.built(rq); rq.built == nil {
+			return answer{status: http.StatusGone, body: map[string]string{"code": "TOKEN_GONE"}}
+		}
+		on = rq.built.on
+	}
+	do := w.once
+	if rq.Kind == Build {
+		do = w.work
+	}
+	a := do(rq)
 	// What is kept may have been made on predecessors that were signed again, or have landed.
 	if r, ok := a.body.(txnResult); ok && !w.o.NoAhead {
-		r.On = rq.on()
+		r.On = on
 		if rq.fault.wrong() == WrongOn {
 			r.On = "5Jelsewhere"
 		}
@@ -146,20 +157,25 @@ func (l *life) forget(key resultKey) {
 // work makes a transaction if there is capacity. It does not end with the
 // caller's request, only with the worker's life.
 func (w *Worker) work(rq *request) answer {
-	w.mu.Lock()
-	if w.o.Capacity > 0 && w.busy >= w.o.Capacity && rq.Kind == Prove {
-		w.mu.Unlock()
-		return answer{status: http.StatusServiceUnavailable}
-	}
-	w.busy++
-	w.mu.Unlock()
-	defer func() {
+	if rq.Kind != Resign { // which takes no prover
 		w.mu.Lock()
-		w.busy--
+		if w.o.Capacity > 0 && w.busy >= w.o.Capacity && rq.Kind != Dispatch {
+			w.mu.Unlock()
+			return answer{status: http.StatusServiceUnavailable}
+		}
+		w.busy++
 		w.mu.Unlock()
-	}()
+		defer func() {
+			w.mu.Lock()
+			w.busy--
+			w.mu.Unlock()
+		}()
+	}
 	if a, joins := w.joins(rq); !joins {
 		return a
+	}
+	if rq.Kind == Build {
+		return w.build(rq)
 	}
 	updates, a := w.updates(rq)
 	if updates == nil {
@@ -214,6 +230,29 @@ func (w *Worker) updates(rq *request) ([]json.RawMessage, answer) {
 		}
 		return signed.AccountUpdates, answer{}
 	}
+	plan, a := w.plan(rq)
+	if plan == nil {
+		return nil, a
+	}
+	if !pause(rq.life.ctx, w.o.ProveTime) {
+		return nil, answer{}
+	}
+	updates, err := prove(*plan, w.proof())
+	if err != nil {
+		return nil, failed("20202", "proving", err.Error())
+	}
+	return updates, answer{}
+}
+
+// plan is what a transaction does; nil comes with the answer to give instead.
+func (w *Worker) plan(rq *request) (*devnet.Plan, answer) {
+	if rq.built != nil {
+		plan := rq.built.plan
+		if rq.fault.wrong() == WrongEffects {
+			plan.Updates = append(slices.Clone(plan.Updates), devnet.Update{Account: w.o.Account})
+		}
+		return &plan, answer{}
+	}
 	plan := devnet.Plan{Payer: w.payer(rq), Era: w.o.Era}
 	if w.o.State != nil {
 		account := w.zkApp(rq.Queue)
@@ -251,14 +290,7 @@ func (w *Worker) updates(rq *request) ([]json.RawMessage, answer) {
 	}
 	// As that of o1js it says what the method was called with: no two transactions have one hash.
 	plan.Updates[0].CallData = NextState("", rq.UID)
-	if !pause(rq.life.ctx, w.o.ProveTime) {
-		return nil, answer{}
-	}
-	updates, err := prove(plan, w.proof())
-	if err != nil {
-		return nil, failed("20202", "proving", err.Error())
-	}
-	return updates, answer{}
+	return &plan, answer{}
 }
 
 // payer is whom a call is for: its own sender, or of a prover the caller's.
@@ -282,6 +314,50 @@ func (w *Worker) proof() string {
 	w.proofs++
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", w.o.Account, w.o.Seed, w.proofs))
 	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// A built is what a token stands for.
+type built struct {
+	uid, on string
+	plan    devnet.Plan
+}
+
+// built is what was built in this life for a request's transaction, nil if it was not.
+func (w *Worker) built(rq *request) *built {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if b := rq.life.builds[rq.body.Token]; b != nil && b.uid == rq.UID {
+		return b
+	}
+	return nil
+}
+
+// build tells what a transaction does, without a proof, and keeps it to be proved.
+func (w *Worker) build(rq *request) answer {
+	if !w.o.Builds {
+		return answer{status: http.StatusNotFound}
+	}
+	plan, a := w.plan(rq)
+	if plan == nil {
+		return a
+	}
+	if !pause(rq.life.ctx, w.o.BuildTime) {
+		return answer{}
+	}
+	token := w.proof()
+	plan.Updates[0].CallData = NextState(token, rq.UID) // as that of o1js it is another each time
+	updates, err := prove(*plan, "")
+	if err != nil {
+		return failed("500", "building", err.Error())
+	}
+	command, err := sign(w.o.Account, rq.body.Attempt, updates, "")
+	if err != nil {
+		return failed("500", "building", err.Error())
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	rq.life.builds[token] = &built{uid: rq.UID, on: rq.on(), plan: *plan}
+	return answer{body: txnResult{Built: string(command), Token: token}}
 }
 
 // prove returns the plan's updates, each with the proof.

@@ -4,7 +4,8 @@
 --
 -- ARGV[1]  incarnation of the calling process
 -- ARGV[2]  queue  3 the last of those that run, as the caller knows it
--- ARGV[4]  how many of those that run are in no block yet, as the caller knows it
+-- ARGV[4]  how many of those that run are in no block yet, as the caller knows it, but for those
+--          that may be made beside the width
 -- ARGV[5]  the most that may be, where nobody has said otherwise for the queue
 -- ARGV[6]  1 if those that run may be with their worker still, 0 if the last has to be out
 -- ARGV[7]  number of types that may join; 8 of all that the caller dispatches, 9 of groups of

@@ -90,7 +90,9 @@ func (v *View) to(p tx.Phase, why Reason) Step {
 	if p != tx.PhaseDispatching && p != tx.PhaseWaiting && p != tx.PhaseDelayed {
 		t.Losses, t.Doubted = 0, "" // there was an answer, or so many losses that they are one
 	}
-	t.Phase = p
+	if t.Phase = p; p == tx.PhaseWaiting && !v.Train.Commuting {
+		unbased(t)
+	}
 	return Step{Txn: t, Local: v.Local, Reason: why}
 }
 

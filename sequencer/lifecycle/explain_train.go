@@ -53,7 +53,7 @@ func (s *Scene) joining(d said) said {
 		return wait(WaitBehind, "%d of it are pending, and no more may be at once.", s.Width)
 	}
 	when := "a node has taken the last of them (%s)"
-	if s.Train.Commuting {
+	if s.Train.sideBySide() {
 		when += ", or their worker, if it makes several at a time, has room for one more"
 	}
 	return wait(WaitBehind, "it joins those in flight when "+when+", unless another queue waits for a sender.",

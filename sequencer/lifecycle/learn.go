@@ -94,6 +94,11 @@ func (v *View) answered(r Answer) Step {
 	if spoke {
 		v = v.with(func(t *tx.Transaction) { t.Losses = 0 })
 	}
+	if r.Call.Kind == Build && r.Fault == FaultNoCall {
+		s := v.wait(ReasonProving)
+		s.Local.NoBuild = true
+		return s
+	}
 	if r.Call.Kind == Resign && (spoke && r.Fault != NoFault || r.Fault == FaultNoCall) {
 		s := v.wait(ReasonProving)
 		s.Local.NoResign = true
@@ -118,6 +123,8 @@ func (v *View) heard(r Answer) Step {
 	switch r.Fault {
 	case NoFault:
 		return v.made(r)
+	case FaultGone:
+		return v.unbuilt(r)
 	case FaultNoCall:
 		return v.noCall(r)
 	case FaultWorking:
@@ -171,6 +178,8 @@ func (v *View) made(r Answer) Step {
 		return v.dispatched(r)
 	case r.Done != nil:
 		return v.finished(r)
+	case r.Call.Kind == Build:
+		return v.built(r)
 	case r.Call.Kind != Dispatch && r.Signed != nil:
 		return v.signed(r)
 	}
@@ -216,7 +225,7 @@ func (v *View) signed(r Answer) Step {
 // cannot follow them as it is.
 func (v *View) signedBehind(r Answer, unplaced bool) (s Step, turned bool) {
 	switch {
-	case v.Train.walk().lost && !unplaced:
+	case v.lost() && !unplaced:
 		return v.yields(nil), true // what it was made on will not come
 	case r.Alone != "":
 		return v.yields(&tx.Error{Code: tx.CodeAlone, Message: "made behind others of its queue in flight, it " + r.Alone +
@@ -229,7 +238,7 @@ func (v *View) signedBehind(r Answer, unplaced bool) (s Step, turned bool) {
 
 func sign(a *tx.Attempt, r Answer) {
 	a.State, a.Data, a.Hash, a.Weight, a.Alone = tx.Signed, r.Data, r.Hash, r.Weight, r.Alone != ""
-	a.Touched = r.Touched
+	a.Touched, a.Effects = r.Touched, r.Effects
 }
 
 // sign keeps the bytes, of which this process knows that nobody has them.

@@ -33,10 +33,13 @@ func (v *View) plan() Step {
 		a.Nonce = open.Nonce // exclusive: at most one of them can land
 	} else if s, placed := v.place(&a); !placed {
 		return s
+	} else if last := t.Last(); last.ProvedAhead() && last.Cause == tx.CauseEarly && !v.Train.Commuting {
+		a.Base, a.Effects = last.Base, last.Effects // what it was made upon has come
 	}
 	s := v.to(tx.PhaseDispatching, ReasonPlanning)
 	s.Txn.Attempts = append(s.Txn.Attempts, a)
 	s.Local.Taken, s.Local.Marked, s.Local.Legacy, s.Local.NoResign = a.Number, 0, false, false
+	s.Local.NoBuild, s.Local.Built = false, Built{}
 	if follows && a.State != tx.Early {
 		s.Aside.Follows = &a.Nonce
 	}

@@ -68,7 +68,7 @@ func (v *View) raise(refused bool) Step {
 	s.Txn.Attempts = append(s.Txn.Attempts, tx.Attempt{
 		Number: len(s.Txn.Attempts) + 1, Sender: best.Sender, Nonce: best.Nonce,
 		Fee: v.beyond(fee, refused), Quote: quote, ValidUntil: last, Slot: v.Tip.TipSlot,
-		State: tx.Planned, StartedAt: v.Now,
+		Base: best.Base, Effects: best.Effects, State: tx.Planned, StartedAt: v.Now,
 	})
 	s.Local.Asked = Asked{}
 	return s

@@ -79,7 +79,7 @@ func (v *View) reprice(r Answer) (Step, bool) {
 	was := s.Txn.Last()
 	s.Txn.Attempts = append(s.Txn.Attempts, tx.Attempt{
 		Number: was.Number + 1, Sender: was.Sender, Nonce: was.Nonce, Fee: fee, Quote: q, ValidUntil: last,
-		Slot: v.Tip.TipSlot, Base: was.Base, State: tx.Planned, StartedAt: v.Now,
+		Slot: v.Tip.TipSlot, Base: was.Base, Effects: was.Effects, State: tx.Planned, StartedAt: v.Now,
 	})
 	s.Local.Taken, s.Local.NoResign = was.Number+1, false
 	return s, true
@@ -91,7 +91,7 @@ func (v *View) kept(r Answer, why Reason, c tx.Cause, e *tx.Error) Step {
 	s := v.to(tx.PhaseDispatching, why)
 	s.Txn.Losses, s.Txn.Deferred = 0, 0
 	was := s.Txn.Last()
-	was.Weight, was.Data = r.Weight, r.Data
+	was.Weight, was.Data, was.Effects = r.Weight, r.Data, r.Effects
 	was.Become(tx.Proved, v.Now)
 	was.Blame(c, e)
 	s.Aside.Bytes = &BytesRead{Number: was.Number, Command: r.Signed}
@@ -107,13 +107,10 @@ func (v *View) mayReprice() bool {
 
 // unsent is the attempt before a, where a is to be signed with the proof of that one.
 func (v *View) unsent(a *tx.Attempt) *tx.Attempt {
-	was := v.Txn.Attempt(a.Number - 1)
-	for was != nil && was.State == tx.Dropped && (was.Cause == tx.NoCause || was.Cause == tx.CauseHeld) {
-		was = v.Txn.Attempt(was.Number - 1)
-	}
+	was := proof(v.Txn, v.Txn.Attempt(a.Number-1))
 	switch {
 	case was == nil || was.Sender != a.Sender:
-	case was.ProvedAhead() && v.Train.Commuting,
+	case was.ProvedAhead() && v.takes(a, was),
 		was.Cause == tx.CauseRepriced && was.Nonce == a.Nonce && was.Base == a.Base,
 		was.Stalled() && was.State == tx.Expired && was.Nonce == a.Nonce && was.Base == a.Base:
 		return was // a proof is good for what it was made upon
@@ -131,8 +128,11 @@ func (v *View) make(a *tx.Attempt) Step {
 	case bytes.Command != nil && bytes.Number == was.Number:
 		return v.do(Effect{Kind: Resign, Number: a.Number}, ReasonProving)
 	}
-	if v.apart() {
+	switch {
+	case v.apart(), v.buildable(a) && v.Train.walk().unbuilt:
 		return v.wait(ReasonBehind)
+	case v.buildable(a):
+		return v.do(Effect{Kind: Build, Number: a.Number}, ReasonProving)
 	}
 	return v.do(Effect{Kind: Prove, Number: a.Number}, ReasonProving)
 }

@@ -72,9 +72,12 @@ type Answer struct {
 	Data   json.RawMessage
 	Signed []byte // checked to be what was asked for
 	Weight int    // of Signed: 1 + account updates
+	// Effects is the digest of what Signed does or, of an answer to Build, what it would; "" where
+	// nobody asks.
+	Effects string
 	// Touched are the accounts of Signed, see Attempt.
 	Touched []tx.Account
-	Alone   string // why Signed may not be in flight beside others of its queue, "" if it may
+	Alone   string // why Signed, or what was built, may not be in flight beside others of its queue, "" if it may
 	Error   *tx.Error
 	// RetryAfter is when a busy worker is to be asked again, or a signer that has spent its day.
 	RetryAfter time.Duration
@@ -102,6 +105,7 @@ const (
 	FaultLost       Fault = "lost"       // it may have done the work
 	FaultWorking    Fault = "working"    // it is at work on that very attempt, which is asked for again
 	FaultSent       Fault = "sent"       // an error of a legacy worker that may have sent
+	FaultGone       Fault = "gone"       // it does not have what it built any more, and proved nothing
 	FaultNoCall     Fault = "no-call"    // it has no such call: a legacy worker, unless it Proves
 	FaultBusy       Fault = "busy"       // it did not take it on
 	FaultSpent      Fault = "spent"      // its signer signs nothing before RetryAfter: a limit of the sender's alone

@@ -149,6 +149,9 @@ func (m *Member) retries() bool {
 // staying keeps what failed behind another in its place, to be tried again behind that.
 func (v *View) staying(pause time.Duration) Step {
 	s := v.to(tx.PhaseDelayed, ReasonSettled)
+	if !v.Train.Commuting {
+		unbased(s.Txn)
+	}
 	s.Txn.DueAt = v.Now.Add(pause)
 	s.Txn.Deferred = max(s.Txn.Deferred, 1) // no failure of its own
 	return s

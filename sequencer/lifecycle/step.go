@@ -35,6 +35,7 @@ const (
 	AskBytes   Kind = "ask-bytes"   // of the store: what was signed
 	AskRecord  Kind = "ask-record"  // of the store: whether somebody else has changed it
 	Confirm    Kind = "confirm"     // have the replicas confirm what is stored
+	Build      Kind = "build"       // what it does, before it is proved: see unplaced.go
 	Prove      Kind = "prove"
 	Resign     Kind = "resign"
 	Dispatch   Kind = "dispatch" // of a legacy worker, which sends
@@ -89,7 +90,7 @@ func (s *Step) Failure(before *tx.Transaction) string {
 // Leaves reports whether e lets something leave the process.
 func (e Effect) Leaves() bool {
 	switch e.Kind {
-	case Prove, Resign, Dispatch, Send, Submit:
+	case Build, Prove, Resign, Dispatch, Send, Submit:
 		return true
 	}
 	return false

@@ -45,7 +45,7 @@ var ofTrains = map[Reason]bool{ReasonBehind: true, ReasonBroken: true, ReasonHel
 func trainRows() []row {
 	return []row{
 		trainPlans(), trainHeld(), trainAnswers(), trainStays(), trainSends(), trainSettles(), trainLands(), trainRaises(), trainCommutes(),
-		madeAtOnce(), answeredAtOnce(), leftAtOnce(),
+		madeAtOnce(), answeredAtOnce(), leftAtOnce(), builtRows(),
 		{"a person, while others are behind", []sample{
 			{"cancels what waits for its next try: remembered", txn(tx.PhaseDelayed, try(tx.Expired, over)),
 				orders(tx.Order{What: tx.OrderCancel}, behindIt(member(8, tx.FatePooled))),
@@ -509,7 +509,7 @@ func TestJoins(t *testing.T) {
 		if c.tip != nil {
 			c.tip(&now)
 		}
-		if got := p.Joins(c.members, c.width, 1, now); got != c.want {
+		if got := p.Joins(c.members, c.width, 1, false, now); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -256,14 +256,17 @@ func TestJoinsAtOnce(t *testing.T) {
 			func(t *Tip) { t.Slot = 325 }, false},
 		"none is out, and time means nothing": {[]Member{unmade(8)}, 2, func(t *Tip) { t.Slot = 325 }, true},
 		"the chain was looked at long ago":    {[]Member{unmade(8)}, 2, func(t *Tip) { t.Fresh = false }, false},
-		"as many as may be in no block":       {[]Member{unmade(7), unmade(7), unmade(7)}, 9, nil, false},
-		"two that are out have one nonce":     {[]Member{member(7, tx.FatePooled), unmade(7), member(7, tx.FatePooled)}, 9, nil, false},
+		"as many as may have a nonce, and one is made beside them": {
+			[]Member{member(7, tx.FatePooled), member(8, tx.FatePooled), member(9, tx.FatePooled), proved}, 2, nil, true},
+		"as many as may be made beside those": {
+			[]Member{member(7, tx.FatePooled), member(8, tx.FatePooled), member(9, tx.FatePooled), proved, proved}, 2, nil, false},
+		"two that are out have one nonce": {[]Member{member(7, tx.FatePooled), unmade(7), member(7, tx.FatePooled)}, 9, nil, false},
 	} {
 		now := tip
 		if c.tip != nil {
 			c.tip(&now)
 		}
-		if got := p.Joins(c.members, 3, c.atOnce, now); got != c.want {
+		if got := p.Joins(c.members, 3, c.atOnce, false, now); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

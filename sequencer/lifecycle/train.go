@@ -28,6 +28,11 @@ type Train struct {
 	// Commuting: none of them requires what another makes. A failure in a block then uses a
 	// nonce and breaks nothing, and they may take effect in any order.
 	Commuting bool
+	// Builds: they are chained, and their worker proves several at a time and tells before what each
+	// does, so that they may be proved side by side, too.
+	Builds bool
+	// Width is the most that may have a nonce and be in no block, where members are made side by side.
+	Width int
 }
 
 // A Member is another transaction of a train, as the same process knows it.
@@ -36,6 +41,7 @@ type Member struct {
 	Sighting tx.Sighting
 	SentAt   time.Time // when its bytes were last given to the nodes, by Clock; zero if not here
 	Accepted bool      // a node has taken them, which may not be stored yet
+	Built    Built     // what its worker has said that its attempt does
 }
 
 // MostWidth is the widest that a queue may be.
@@ -44,7 +50,8 @@ const MostWidth = 24
 // MemberOf is a transaction as those around it see it.
 func MemberOf(t *tx.Transaction, g tx.Sighting, l *Local) Member {
 	a := t.Attempt(l.Said.Number)
-	return Member{Txn: t, Sighting: g, SentAt: l.SentAt, Accepted: a != nil && a.Open() && l.Said.State == tx.Sent}
+	return Member{Txn: t, Sighting: g, SentAt: l.SentAt, Built: l.Built, Accepted: a != nil && a.Open() &&
+		l.Said.State == tx.Sent}
 }
 
 // TrainOf is the train around the transaction uid, of those of its queue that are in flight, in
@@ -109,7 +116,9 @@ func (m *Member) landed() bool { return m.Sighting.Fate == tx.FateIncluded }
 
 // goesAlone reports whether what was signed of m may have nothing of its queue beside it.
 func (m *Member) goesAlone() bool {
-	return slices.ContainsFunc(m.Txn.Attempts, func(a tx.Attempt) bool { return a.Open() && a.Alone })
+	last := m.Txn.Last()
+	return last != nil && m.Built.Alone && m.Built.Number == last.Number ||
+		slices.ContainsFunc(m.Txn.Attempts, func(a tx.Attempt) bool { return a.Open() && a.Alone })
 }
 
 // Failed reports whether m failed in a block that is not deep enough to count yet.
@@ -152,6 +161,7 @@ type surroundings struct {
 	last    *Member     // the direct predecessor, nil if there is none
 	open    *tx.Attempt // of the last that has something open, nil if none has
 	waiting int         // how many are in no block that counts for their successors
+	placed  int         // how many of these have a nonce
 	first   *Member     // the foremost of these
 	lowest  *Member     // the first of these that ranks lowest
 	barred  bool        // one may have nothing beside it
@@ -159,6 +169,7 @@ type surroundings struct {
 	rises   bool        // their nonces rise
 	broken  bool        // one is out of order: what was built on it stands on nothing
 	lost    bool        // one is out of order, and nobody is making it anew
+	unbuilt bool        // one is being made, and nobody knows yet what it does
 	unready bool        // one is out of order and not being made, and that counts in commuting trains, too
 	mends   bool        // all may land, or are to be tried again in their positions
 	// Of those behind.
@@ -174,7 +185,7 @@ func (t *Train) walk() surroundings {
 	for i := range t.Behind {
 		m := &t.Behind[i]
 		w.successorOpen = w.successorOpen || m.Txn.Open()
-		w.trails = w.trails || !m.retries() && (!t.Commuting || !m.takesNone())
+		w.trails = w.trails || !m.retries() && (!t.sideBySide() || !m.takesNone())
 	}
 	w.comes = w.comes && !w.barred
 	return w
@@ -187,7 +198,8 @@ func (w *surroundings) passAhead(t *Train, m *Member) {
 	w.unready = w.unready || !ready && !made
 	w.mends = w.mends && (ready || m.retries())
 	w.barred = w.barred || m.goesAlone()
-	w.comes = w.comes || made || t.Commuting && m.leaving()
+	w.comes = w.comes || made || t.sideBySide() && m.leaving()
+	w.unbuilt = w.unbuilt || made && m.Leaves() == ""
 	w.last = m
 	if a := m.Txn.FirstOpen(); a != nil {
 		w.open = a
@@ -199,6 +211,9 @@ func (w *surroundings) passAhead(t *Train, m *Member) {
 
 // waitFor counts a member ahead that is in no block.
 func (w *surroundings) waitFor(m *Member) {
+	if m.Txn.Open() {
+		w.placed++
+	}
 	if w.waiting++; w.first == nil {
 		w.first = m
 	}
@@ -224,13 +239,14 @@ func (t *Train) moves() bool { return len(t.Ahead) > 0 || t.Unseen || t.walk().t
 // may have others beside it, a node has accepted the last, and fewer than width are in no block.
 // The one that joins expires no later than its predecessor, so the predecessor must have half of
 // its validity left. atOnce is how many their worker may prove at a time; above 1, members that are
-// still being proved need not be accepted yet.
-func (p *Policy) Joins(members []Member, width, atOnce int, tip Tip) bool {
+// still being proved need not be accepted yet, if it is known what they do or, where none builds,
+// nothing requires that. So many may be made beside the width, for what is made has no nonce yet.
+func (p *Policy) Joins(members []Member, width, atOnce int, builds bool, tip Tip) bool {
 	waiting, proving := 0, 0
 	var last *Member // that is out
 	for i := range members {
 		m := &members[i]
-		if !m.followed(atOnce) {
+		if !m.followed(atOnce, builds) {
 			return false
 		}
 		if m.inOrder() {
@@ -242,13 +258,22 @@ func (p *Policy) Joins(members []Member, width, atOnce int, tip Tip) bool {
 			waiting++
 		}
 	}
-	room := len(members) > 0 && waiting < width && proving < atOnce
+	room := len(members) > 0 && waiting < width+Spare(width, atOnce) && proving < atOnce
 	return room && rise(members) && tip.Fresh && tip.Quorum && (last == nil || p.mayPrecede(last, atOnce, tip))
 }
 
+// Spare is how many may be made beside a width, of which so many are made at a time.
+func Spare(width, atOnce int) int {
+	if atOnce < 2 {
+		return 0
+	}
+	return max(0, min(atOnce, MostWidth-width))
+}
+
 // followed reports whether m lets one more join behind it.
-func (m *Member) followed(atOnce int) bool {
-	return m.Txn.Ending == "" && !m.goesAlone() && (m.inOrder() || atOnce > 1 && m.making())
+func (m *Member) followed(atOnce int, builds bool) bool {
+	made := atOnce > 1 && m.making() && (!builds || !m.ends() && m.Leaves() != "")
+	return m.Txn.Ending == "" && !m.goesAlone() && (m.inOrder() || made)
 }
 
 // mayPrecede reports whether one more may join behind m, the last that is in flight.
@@ -297,7 +322,7 @@ func (v *View) nextNonceUsed() bool {
 // heldBack has a transaction that is being dispatched wait, or go back to its position, for what has
 // become of its predecessors.
 func (v *View) heldBack() (s Step, turned bool) {
-	open, lost := v.Txn.Open(), v.Train.walk().lost
+	open, lost := v.Txn.Open(), v.lost()
 	switch {
 	case v.Train.Unseen && !open:
 		return v.wait(ReasonBehind), true
@@ -305,7 +330,7 @@ func (v *View) heldBack() (s Step, turned bool) {
 		return s, false
 	case open && lost:
 		return v.outlived(), true
-	case open, v.staysBehind(), v.proving():
+	case open, v.staysBehind(), v.proving() && (v.Train.Commuting || !lost):
 		return s, false
 	case lost:
 		return v.yields(nil), true
@@ -333,16 +358,20 @@ func (v *View) awaitsNonce() (s Step, turned bool) {
 	return s, false
 }
 
-// placeBehind gives a the nonce behind its predecessors' or, while one of these is being proved, a
-// supposed one.
+// placeBehind gives a the nonce behind its predecessors' or, while one of these is being proved or as
+// many have one as may, a supposed one.
 func (v *View) placeBehind(a *tx.Attempt) (s Step, placed bool) {
 	nonce, inOrder := v.nextNonce()
+	w := v.Train.walk()
+	full := v.Train.sideBySide() && v.Train.Width > 0 && w.placed >= v.Train.Width
 	switch {
-	case inOrder:
+	case inOrder && !full:
 		a.Nonce = nonce
-	case !v.Train.walk().comes:
+	case !inOrder && !w.comes:
 		return v.yields(nil), false
-	case v.Txn.Last().ProvedAhead():
+	case v.Train.Builds && w.unbuilt:
+		return v.wait(ReasonBehind), false
+	case v.Txn.Last().ProvedAhead() && v.Txn.Last().Cause == tx.CauseEarly:
 		return v.wait(ReasonBehind), false
 	default:
 		a.Nonce, a.State = v.Train.supposed(), tx.Early
@@ -361,7 +390,7 @@ func (v *View) yields(e *tx.Error) Step {
 		if e != nil {
 			t.Error = e
 		}
-		if e != nil || !t.Last().ProvedAhead() {
+		if e != nil || !t.Last().ProvedAhead() && !v.Train.Builds {
 			t.Deferred++
 		}
 	})
@@ -426,6 +455,9 @@ func (v *View) endInOrder(s Step) Step {
 			}
 		}
 	case len(v.Train.Behind) > 0 && !v.slips(&s):
+		if me := (Member{Txn: v.Txn}); v.Train.Builds && me.making() && !v.lost() && !v.Train.Held {
+			return v.detained(s) // else those behind it would go on waiting for it
+		}
 		return v.wait(ReasonBroken)
 	}
 	return s
@@ -446,7 +478,7 @@ func (v *View) sendableAt() (at time.Time, ok bool) {
 	w := v.Train.walk()
 	p := w.last
 	switch {
-	case v.Train.Unseen:
+	case v.Train.Unseen, v.misled():
 		return time.Time{}, false
 	case p == nil, !v.Train.waits(p):
 		return time.Time{}, true

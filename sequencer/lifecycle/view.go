@@ -76,6 +76,9 @@ type Local struct {
 	// whose call of such a worker is stored, and not made.
 	Taken, Marked    int
 	Legacy, NoResign bool // NoResign: nor one that signs again
+	NoBuild          bool // nor one that builds
+	// Built is what was built of an attempt.
+	Built Built
 	// Unsent is an attempt whose bytes this process has stored, and given to nobody.
 	// Confirmed is the one of which the replicas have confirmed what is stored.
 	Unsent, Confirmed int
@@ -95,6 +98,14 @@ type Local struct {
 	SubmitAt time.Time
 	Busy     tx.Error
 	Asked    Asked
+}
+
+// Built is what the worker of an attempt has said that it will do, see unplaced.go.
+type Built struct {
+	Number  int    // of the attempt
+	Effects string // the digest of what it does
+	Alone   bool   // it may not be in flight beside others of its queue
+	Gone    int    // how often its worker had it no more
 }
 
 // Said is what the nodes answered when an attempt was sent.

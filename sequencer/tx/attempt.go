@@ -27,11 +27,14 @@ type Attempt struct {
 	Touched    []Account
 	ValidUntil uint32 // last slot since genesis in which it can be included
 	Base       string // digest of what it is made upon, as its worker is told; "" where that is the chain
-	Legacy     bool   // its worker sends by itself: nobody here has its bytes
-	Hash       string // as the worker computed it
-	NodeHash   string // as a node or the chain gave it
-	Height     uint32 // of the block it is in
-	StateHash  string
+	// Effects is the digest of what it does, of one that may be in flight beside others; "" before
+	// anybody knows.
+	Effects   string
+	Legacy    bool   // its worker sends by itself: nobody here has its bytes
+	Hash      string // as the worker computed it
+	NodeHash  string // as a node or the chain gave it
+	Height    uint32 // of the block it is in
+	StateHash string
 	// Confirmations as of the last change of the transaction.
 	Confirmations int
 	Error         *Error // in words, for people
@@ -161,8 +164,10 @@ const (
 	NoCause Cause = ""
 	// Of Planned and Early: it was asked for, and the answer got lost. Its worker may know it.
 	CauseLost Cause = "lost"
-	// Of Proved: before its turn, or at a fee that its weight does not suit.
+	// Of Proved: before its turn; the same, and what it was made upon does not come; or at a fee
+	// that its weight does not suit.
 	CauseEarly    Cause = "early"
+	CauseBase     Cause = "base"
 	CauseRepriced Cause = "repriced"
 	// Of Dropped: it went wrong; could land no more, or paid too much, before it was made; or was
 	// taken back, for nothing joined any more. Without one it was not wanted any more.
@@ -182,7 +187,7 @@ const (
 
 // Causes are all causes, NoCause among them.
 var Causes = []Cause{
-	NoCause, CauseLost, CauseEarly, CauseRepriced, CauseError, CauseOutdated, CauseHeld, CauseCheap,
+	NoCause, CauseLost, CauseEarly, CauseBase, CauseRepriced, CauseError, CauseOutdated, CauseHeld, CauseCheap,
 	CauseNetwork, CauseGateway, CauseNodes, CauseNonce,
 }
 
@@ -259,8 +264,11 @@ func (a *Attempt) Lost() bool { return a.Pending() && a.Cause == CauseLost }
 // WasOut reports whether a is, or was, more than a plan and a call.
 func (a *Attempt) WasOut() bool { return !a.State.Unmade() && a.State != Called }
 
-// ProvedAhead reports whether a was proved before its turn, and the next attempt takes its proof.
-func (a *Attempt) ProvedAhead() bool { return a != nil && a.State == Proved && a.Cause == CauseEarly }
+// ProvedAhead reports whether a was proved before its turn, and the next attempt takes its proof or,
+// where it was made upon what does not come, may take it.
+func (a *Attempt) ProvedAhead() bool {
+	return a != nil && a.State == Proved && (a.Cause == CauseEarly || a.Cause == CauseBase)
+}
 
 // Stalled reports whether a was kept from all nodes by what is no fault of its own: when it was sent
 // the network took nothing from anybody, or no node was seen to take it.

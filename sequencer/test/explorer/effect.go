@@ -143,6 +143,8 @@ const (
 	refusedBroke
 	refusedAndTaken
 	wrongKey
+	tokenGone   // a worker has what it built no more
+	otherwise   // what it builds does something else than before
 	strangeCall // as if it did not know the call, which it has answered before
 	ways
 )
@@ -151,20 +153,21 @@ var faultOf = map[way]lifecycle.Fault{
 	errs: lifecycle.FaultError, refusedByNode: lifecycle.FaultError, hopeless: lifecycle.FaultHopeless,
 	getsLost: lifecycle.FaultLost, mayHaveSent: lifecycle.FaultSent, busy: lifecycle.FaultBusy,
 	unreached: lifecycle.FaultUnreached, outOfOrder: lifecycle.FaultOutOfOrder, noCall: lifecycle.FaultNoCall,
-	strangeCall: lifecycle.FaultNoCall,
+	strangeCall: lifecycle.FaultNoCall, tokenGone: lifecycle.FaultGone,
 }
 
 var budgetOf = map[way]Fault{
 	strays: Stray, wrongKey: WrongKey, errs: WorkerErr, refusedByNode: WorkerErr, saysNothing: WorkerErr,
 	hopeless: Hopeless, getsLost: WorkerLost, mayHaveSent: WorkerLost, finished: Finished,
-	strangeCall: Busy, busy: Busy, unreached: Busy, outOfOrder: Busy,
+	tokenGone: Gone, otherwise: Differ, strangeCall: Busy, busy: Busy, unreached: Busy, outOfOrder: Busy,
 	lostOnTheWay: LostSend, lostBehind: LostSend, half: LostSend,
 	refusedMendable: Refuse, refusedForGood: Refuse, refusedCheap: Refuse, refusedBroke: Refuse, refusedAndTaken: Refuse,
 }
 
 var waysOf = map[lifecycle.Kind][]way{
 	lifecycle.AskHealth: {answered, wrongKey},
-	lifecycle.Prove: {answered, errs, hopeless, getsLost, busy, unreached, outOfOrder, finished, saysNothing,
+	lifecycle.Build:     {answered, otherwise, errs, hopeless, getsLost, busy, unreached, finished},
+	lifecycle.Prove: {answered, tokenGone, errs, hopeless, getsLost, busy, unreached, outOfOrder, finished, saysNothing,
 		strangeCall},
 	lifecycle.Resign: {answered, errs, getsLost, noCall, saysNothing},
 	lifecycle.Dispatch: {answered, sendsNow, strays, errs, refusedByNode, hopeless, getsLost, mayHaveSent, busy,
@@ -246,7 +249,11 @@ func (s *State) endOf(p, t int, h *held, w way) lifecycle.Result {
 		Nonce: uint32(h.about.nonce)}
 	s.ill(&a)
 	switch w {
-	case answered:
+	case answered, otherwise:
+		a.Effects = s.effects(t, h, w)
+		if h.call.Kind == lifecycle.Build {
+			break
+		}
 		c := h.about
 		a.Signed = []byte(c.hash())
 		if s.world.Market {
@@ -264,6 +271,29 @@ func (s *State) endOf(p, t int, h *held, w way) lifecycle.Result {
 		a.Error = &tx.Error{Code: "W", Message: "a worker's error"}
 	}
 	return a
+}
+
+// effects are, by name, what is built, proved or signed again: those of a method that is run, of what was
+// built, or of the proof that there is.
+func (s *State) effects(t int, h *held, w way) string {
+	if !s.world.Builds {
+		return ""
+	}
+	built, txn := h.drive.Local().Built, h.drive.Txn()
+	switch {
+	case h.call.Kind == lifecycle.Prove && built.Number == h.call.Number:
+		return built.Effects
+	case h.call.Kind == lifecycle.Resign:
+		for i := h.call.Number - 1; i >= 0; i-- {
+			if a := &txn.Attempts[i]; a.Effects != "" {
+				return a.Effects
+			}
+		}
+	case w == otherwise, s.differs[t]:
+		s.differs[t] = true
+		return "other " + uid(t)
+	}
+	return uid(t)
 }
 
 // ill says of a worker that calls something hopeless what is counted against its sender.
@@ -386,4 +416,5 @@ var wayName = [ways]string{"done", "", "", "an error", "an error, concluded from
 	"refused by every node",
 	"refused by every node for good", "refused by every node as too cheap", "refused by every node for lack of funds",
 	"refused by every node, and taken by them",
-	"it signs for another account", "no such call, for once"}
+	"it signs for another account", "it has what was built no more", "done, and otherwise than before",
+	"no such call, for once"}

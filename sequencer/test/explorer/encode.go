@@ -107,6 +107,7 @@ func (e *encoder) state() {
 	}
 	e.ledger()
 	e.bits(s.away, s.broke, s.store.Unsettled, s.world.Deadline > 0 && !s.now.Before(s.world.terms().ExpiresAt))
+	e.bits(s.differs[:]...)
 	for _, n := range s.budget {
 		e.byte(byte(n))
 	}
@@ -191,6 +192,10 @@ func (e *encoder) attempt(t *tx.Transaction, a *tx.Attempt) {
 		e.s.now.Sub(a.StartedAt) < recent, a.Alone)
 	if p := e.s.other; p.FeeMax > p.Fee { // it may be raised some time after it was planned and sent
 		e.slot(max(a.Slot, a.SentSlot))
+	}
+	if e.s.world.Builds {
+		e.text(a.Base[:min(8, len(a.Base))])
+		e.text(a.Effects)
 	}
 	if e.s.world.Market {
 		e.int(a.Weight)

@@ -136,6 +136,12 @@ func (e *encoder) local(l *lifecycle.Local) {
 	e.bits(l.Legacy, l.NoResign, e.tip.At.After(l.SentAt), l.Costly.After(e.s.now), e.s.now.Sub(l.ReadAt) < recent)
 	e.age(l.SentAt)
 	e.age(l.LostAt)
+	if b := l.Built; e.s.world.Builds {
+		e.bits(l.NoBuild, b.Alone)
+		e.int(b.Number)
+		e.int(b.Gone)
+		e.text(b.Effects)
+	}
 	if l.Said != (lifecycle.Said{}) {
 		e.int(l.Said.Number)
 		e.int(slices.Index(tx.AttemptStates, l.Said.State))
@@ -204,6 +210,7 @@ func (e *encoder) result(r lifecycle.Result) {
 		e.hash(r.Hash)
 		e.hash(string(r.Signed))
 		e.bits(r.Done != nil, r.Refused, r.Others)
+		e.text(r.Effects)
 		e.int(r.Ill)
 	case lifecycle.SendTold:
 		e.byte('S')

@@ -104,7 +104,7 @@ func mistakesOfTrains() []mistake {
 		{"sent at a nonce that is another's", "train, at once", decisions + "learn.go",
 			"	if unplaced {\n		return v.provedAhead(r)\n	}\n", ""},
 		{"one nonce for two that are made", "train, at once, broken", decisions + "train.go",
-			"(!t.Commuting || !m.takesNone())", "!t.makes(m)"},
+			"(!t.sideBySide() || !m.takesNone())", "!t.makes(m)"},
 		{"the sender's nonce as it was before others used theirs", "train, at once", decisions + "reprice.go",
 			"Sender: v.Local.Asked.Sender, Among: v.Local.Asked.Among, Bytes", "Sender: v.Local.Asked.Sender, Bytes"},
 		{"a sender stopped by a store that has forgotten", "train fails over, one step", decisions + "effects.go",

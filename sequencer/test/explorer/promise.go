@@ -66,6 +66,8 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 		s.refuse = "bytes are sent after its deadline"
 	case h.call.Kind == lifecycle.Prove && !r.Txn.Open() && a.State != tx.Early && !s.stand(r.Txn):
 		s.refuse = "a worker is asked to build on what is not in flight any more"
+	case h.call.Kind == lifecycle.Send && h.call.Fresh && s.world.Builds && !s.leadsTo(t, a):
+		s.refuse = "bytes are sent that were made on another state than the one ahead leaves"
 	case h.call.Kind == lifecycle.Dispatch && s.world.Deadline > 0:
 		s.refuse = "a worker that sends by itself is asked for what has a deadline"
 	case h.call.Kind == lifecycle.Dispatch && s.past[t].asked&(1<<a.Number) != 0:
@@ -78,6 +80,26 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 	if h.call.Kind == lifecycle.Dispatch {
 		s.past[t].asked |= 1 << h.call.Number
 	}
+}
+
+// leadsTo reports whether what is in flight ahead of a transaction, or has landed, leaves the state that
+// an attempt of it was made upon.
+func (s *State) leadsTo(t int, a *tx.Attempt) bool {
+	if t == 0 || s.store.Records[t-1].Txn.Queue != s.store.Records[t].Txn.Queue {
+		return a.Base == ""
+	}
+	one := s.store.Records[t-1].Txn
+	before := one.FirstOpen()
+	if before == nil {
+		before = one.Attempt(one.Landed)
+	}
+	switch {
+	case before == nil:
+		return a.Base == ""
+	case !one.Open() && a.Base == "":
+		return true
+	}
+	return a.Base == lifecycle.StateAfter(before.Base, before.Effects)
 }
 
 // beside reports whether another attempt of a transaction that is known has landed or may, at

@@ -174,6 +174,7 @@ func (s *State) write(p, t int, h *held, a *lifecycle.Action, way int) bool {
 		return true
 	}
 	before := h.drive.Txn()
+	s.founded(p, before, a.Step.Txn)
 	s.mayStore(p, before, a.Step.Txn, &a.Step)
 	txn, denied, err := s.store.Advance(&Change{Before: before, After: a.Step.Txn, Aside: a.Step.Aside, Moves: a.Moves,
 		Limit: s.policy.FeeLimit, Budgets: s.world.allowances(before.Queue)})
@@ -213,6 +214,17 @@ func (s *State) write(p, t int, h *held, a *lifecycle.Action, way int) bool {
 	s.rewatch(h)
 	s.remembers(p, t, txn, a.Step.Aside.Bytes)
 	return true
+}
+
+// founded has what is planned behind others say what it is made upon.
+func (s *State) founded(p int, before, after *tx.Transaction) {
+	of := after.Last()
+	if !s.world.Builds || len(after.Attempts) <= len(before.Attempts) || of.Base != "" {
+		return
+	}
+	if ahead := s.train(p, before).Ahead; len(ahead) > 0 {
+		of.Base = ahead[len(ahead)-1].Leaves()
+	}
 }
 
 // rewatch follows what the record asks the chain about.

@@ -39,6 +39,7 @@ func (s *State) train(p int, txn *tx.Transaction) lifecycle.Train {
 	t := lifecycle.TrainOf(s.procs[p].runs[queueOf(txn.Queue)], txn.UID, func(uid string) (lifecycle.Member, bool) {
 		return s.member(p, uid)
 	})
+	t.Width, t.Builds = s.world.Width, s.world.Builds
 	t.Commuting, t.Held = s.world.Commuting, s.procs[p].draining || s.store.held(txn)
 	return t
 }
@@ -68,7 +69,7 @@ func (s *State) join(p int, queue string) bool {
 		}
 		members = append(members, m)
 	}
-	if !proc.sure() || proc.draining || !s.policy.Joins(members, s.world.Width, max(s.world.AtOnce, 1), proc.tip) {
+	if !proc.sure() || proc.draining || !s.policy.Joins(members, s.world.Width, max(s.world.AtOnce, 1), s.world.Builds, proc.tip) {
 		return false
 	}
 	if now := s.store.queue(queue).Run; len(now) == 0 || now[len(now)-1] != run[len(run)-1] {

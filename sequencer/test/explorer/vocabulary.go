@@ -21,12 +21,12 @@ func (c *Coverage) entries() (all []entry) {
 		all = append(all, entry{"reason", string(r), c.Reasons[r]})
 	}
 	for _, k := range []lc.Kind{lc.AskSender, lc.AskHealth, lc.AskRetries, lc.AskChain, lc.AskAccount, lc.AskLanded,
-		lc.AskBytes, lc.AskRecord, lc.Confirm, lc.Prove,
+		lc.AskBytes, lc.AskRecord, lc.Confirm, lc.Build, lc.Prove,
 		lc.Resign, lc.Dispatch, lc.Send, lc.Submit} {
 		all = append(all, entry{"effect", string(k), c.Kinds[k]})
 	}
 	for _, f := range []string{string(lc.FaultError), string(lc.FaultHopeless), string(lc.FaultLost),
-		string(lc.FaultSent), string(lc.FaultWorking), string(lc.FaultNoCall),
+		string(lc.FaultSent), string(lc.FaultWorking), string(lc.FaultNoCall), string(lc.FaultGone),
 		string(lc.FaultBusy), string(lc.FaultUnreached), string(lc.FaultOutOfOrder)} {
 		all = append(all, entry{"answer", f, c.answersOf(f)})
 	}

@@ -21,6 +21,7 @@ type World struct {
 	// Commuting: those in flight together require nothing of each other, and have no order.
 	Commuting bool
 	AtOnce    int  // how many of those a worker proves at a time, 0 for one
+	Builds    bool // or of chained ones: it tells what each does before it proves them
 	Legacy    bool // the workers send by themselves
 	Hashless  bool // the workers tell no hash
 	Replicas  bool // what is stored has to be confirmed
@@ -103,6 +104,8 @@ const (
 	Forget                  // the store forgets the last writes
 	Silence                 // a ledger says nothing of what it is asked
 	Restart                 // the store has another history, and has forgotten nothing
+	Gone                    // a worker has what it built no more
+	Differ                  // what is built does otherwise than it would have before
 	faults
 )
 
@@ -110,7 +113,7 @@ var faultNames = [faults]string{"crash", "lapse", "lost-reply", "reorg", "worker
 	"busy",
 	"finished", "lost-send", "refuse", "fail-in", "outsider", "vanish", "cancel", "retry", "resolve", "drain",
 	"pause", "stop",
-	"away", "stray", "wrong-key", "broke", "unheard", "forget", "silence", "restart"}
+	"away", "stray", "wrong-key", "broke", "unheard", "forget", "silence", "restart", "gone", "differ"}
 
 func (f Fault) String() string { return faultNames[f] }
 
@@ -260,15 +263,17 @@ type State struct {
 	now    time.Time
 	store  Store
 	chain  [2]chain
-	forks  uint8
-	net    []wire
-	procs  []process
-	errand []errand
-	ledger []entryOf // of each batch
-	away   bool      // the second node does not answer
-	broke  bool      // accounts hold nothing
-	fair   bool      // nothing goes wrong any more
-	budget [faults]int8
+	// differs says of each transaction that what is made of it from now on does otherwise.
+	differs [8]bool
+	forks   uint8
+	net     []wire
+	procs   []process
+	errand  []errand
+	ledger  []entryOf // of each batch
+	away    bool      // the second node does not answer
+	broke   bool      // accounts hold nothing
+	fair    bool      // nothing goes wrong any more
+	budget  [faults]int8
 	// replica is the store as a replica has it that lags, nil if none does.
 	replica *Store
 	// What has been, for the invariants.

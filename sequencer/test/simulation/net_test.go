@@ -377,6 +377,9 @@ func (s *sim) spoil(c *colleague, call devworker.Call) *devworker.Fault {
 	if f.Kind == devworker.Wrong {
 		f.Field = []string{devworker.WrongNonce, devworker.WrongFee, devworker.WrongMemo,
 			devworker.WrongValidUntil, devworker.WrongPayer, devworker.WrongHash}[s.pick(6, lane+" field", n)]
+		if s.builds && s.chance(400, lane+" effects", n) {
+			f.Field = devworker.WrongEffects
+		}
 	}
 	s.in.note(processToWorker, nameOf(f), lane+" "+f.Field)
 	return &f
@@ -424,7 +427,7 @@ func wrongs(kind string, first bool, long time.Duration) []devworker.Fault {
 	switch kind {
 	case devworker.OnSuccess, devworker.OnFailure:
 		faults = append(faults, devworker.Fault{Kind: devworker.Answer, Body: `{"success":false}`})
-	case devworker.Prove, devworker.Resign, devworker.Dispatch:
+	case devworker.Build, devworker.Prove, devworker.Resign, devworker.Dispatch:
 		faults = append(faults,
 			devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"},
 			devworker.Fault{Kind: devworker.Error, Code: "20202", Message: "proof failed"},

@@ -35,7 +35,8 @@ type shape struct {
 	auto    bool          // fees go by the market, in which others trade
 	// commuting: what is in flight together requires nothing of each other, and has no order.
 	commuting bool
-	atOnce    int // how many of those a worker makes at a time
+	atOnce    int  // how many of those a worker makes at a time
+	builds    bool // or of chained ones, which it builds before it proves them
 	// early is how deep a failure in a block is tried again, 0 for SETTLE_DEPTH: of such a
 	// type no second landing has an effect.
 	early int
@@ -97,6 +98,9 @@ func shapeOf(d dice) (shape, lifecycle.Policy) {
 	s.commuting = p.Width > 1 && d.chance(250, "commuting", 0)
 	if s.commuting {
 		s.atOnce = 1 + d.pick(4, "at once", 0)
+	}
+	if s.builds = p.Width > 1 && !s.commuting && d.chance(500, "builds", 0); s.builds {
+		s.atOnce = 2 + d.pick(3, "at once", 0)
 	}
 	if !s.commuting && d.chance(300, "early", 0) {
 		s.early = 1 + d.pick(2, "early", 0)

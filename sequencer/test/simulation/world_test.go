@@ -286,6 +286,7 @@ func (s *sim) hire(i int) {
 	}
 	c.worker = devworker.New(devworker.Options{
 		State: state, Once: s.early > 0, Several: s.atOnce > 1, Capacity: s.atOnce,
+		Builds: s.builds, BuildTime: s.between(time.Second, 10*time.Second, "build", uint64(i)),
 		Account: c.account, Legacy: c.legacy, NoResign: s.chance(200, "no resign", uint64(i)), Seed: uint64(i),
 		ProveTime: s.between(10*time.Second, 100*time.Second, "prove", uint64(i)), SignTime: time.Second,
 		Updates: func(uid string) int { return 1 + s.pick(6, "updates "+uid, 0) },

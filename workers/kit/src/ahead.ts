@@ -19,9 +19,12 @@ type ZkappCommand = Types.Json.ZkappCommand;
 
 /** A command in flight before the one that is being made. */
 export interface PendingCommand {
+  /** Of what is built it is not known before the ledger is. */
   nonce: number;
+  /** Of what is built it is a name that no command has. */
   hash: string;
   zkapp: ZkappCommand;
+  isBuilt: boolean;
 }
 
 /** How many commands are remembered: the same ones come with each call. */
@@ -32,18 +35,43 @@ const read = new Map<string, { zkapp: ZkappCommand; hash: string }>(); // by wha
 export class Pending {
   private constructor(readonly commands: readonly PendingCommand[]) {}
 
-  /** Throws Retry at a command that it cannot read in full, or that is not of this payer. */
+  /** Throws Retry at a command that it cannot read in full, that is not of this payer, or has no place. */
   static async read(ahead: readonly Ahead[], payer: string): Promise<Pending> {
     const commands: PendingCommand[] = [];
-    for (const { nonce, hash, signed } of ahead) {
+    for (const each of ahead) {
+      if (each.built !== undefined) {
+        const name = `of ${each.uid}, which is built`;
+        commands.push({ nonce: NaN, hash: name, zkapp: readBuilt(each.built, name, payer), isBuilt: true });
+        continue;
+      }
+      const { nonce, hash, signed } = each;
+      if (commands.at(-1)?.isBuilt) throw new Retry(`the pending command with nonce ${nonce} is behind one without`);
       const zkapp = await readCommand(signed, hash);
       const { body } = zkapp.feePayer;
       if (body.publicKey !== payer || body.nonce !== String(nonce)) {
         throw new Retry(`the pending command with nonce ${nonce} is not this payer's at that nonce`);
       }
-      commands.push({ nonce, hash, zkapp });
+      commands.push({ nonce, hash, zkapp, isBuilt: false });
     }
     return new Pending(commands);
+  }
+
+  /** The nonce behind those that have one, undefined if none has. */
+  get next(): number | undefined {
+    const last = this.commands.findLast(({ isBuilt }) => !isBuilt);
+    return last && last.nonce + 1;
+  }
+
+  /** What is built gets its nonces, from this one on. */
+  placed(next: number): Pending {
+    const placed = this.commands.map((command) => {
+      if (!command.isBuilt) return command;
+      const { feePayer, ...rest } = command.zkapp;
+      const nonce = next++;
+      const body = { ...feePayer.body, nonce: String(nonce), fee: '0' };
+      return { ...command, nonce, zkapp: { ...rest, feePayer: { ...feePayer, body } } };
+    });
+    return new Pending(placed);
   }
 
   get accounts(): { publicKey: string; token: string }[] {
@@ -77,7 +105,7 @@ function of(zkapp: ZkappCommand, publicKey: PublicKey | string, tokenId = TokenI
 
 /** What this o1js would not write as it is, it has not understood: of another era of Mina, say. */
 async function readCommand(signed: string, hash: string): Promise<ZkappCommand> {
-  const known = read.get(signed) ?? (await parseCommand(signed, hash));
+  const known = read.get(signed) ?? { zkapp: parseCommand(signed, hash), hash: await hashOf(signed, hash) };
   // Not only the first time: what a transaction is built on is told by the hash that was given.
   if (known.hash !== hash) throw new Retry(`the pending command ${hash} has the hash ${known.hash}`);
   read.set(signed, known);
@@ -85,19 +113,30 @@ async function readCommand(signed: string, hash: string): Promise<ZkappCommand> 
   return known.zkapp;
 }
 
-async function parseCommand(signed: string, name: string): Promise<{ zkapp: ZkappCommand; hash: string }> {
+async function hashOf(signed: string, name: string): Promise<string> {
+  return Transaction.hash(signed).catch(() => {
+    throw new Retry(`the pending command ${name} cannot be read`);
+  });
+}
+
+/** Not remembered: it is asked for anew each time that what is ahead of it changes. */
+function readBuilt(built: string, name: string, payer: string): ZkappCommand {
+  const zkapp = parseCommand(built, name);
+  const { feePayer } = zkapp;
+  return { ...zkapp, feePayer: { ...feePayer, body: { ...feePayer.body, publicKey: payer } } };
+}
+
+function parseCommand(text: string, name: string): ZkappCommand {
   let zkapp: ZkappCommand;
   let again: unknown;
-  let hash: string;
   try {
-    zkapp = JSON.parse(signed) as ZkappCommand;
-    again = JSON.parse(Transaction.fromJSON(signed).toJSON());
-    hash = await Transaction.hash(signed);
+    zkapp = JSON.parse(text) as ZkappCommand;
+    again = JSON.parse(Transaction.fromJSON(text).toJSON());
   } catch {
     throw new Retry(`the pending command ${name} cannot be read`);
   }
   if (!isDeepStrictEqual(zkapp, again)) throw new Retry(`the pending command ${name} holds what o1js does not know`);
-  return { zkapp, hash };
+  return zkapp;
 }
 
 /** What is laid over a network. */

@@ -1,16 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
-import { NotResignable } from './errors.js';
+import { NotResignable, TokenGone } from './errors.js';
 import { Joined } from './join.js';
 import { toJSON } from './json.js';
 import type { Line } from './line.js';
 import type { Log } from './log.js';
 import type { Maker, Proves } from './maker.js';
-import type { CallBody } from './protocol.js';
+import { digestOf, type BuildBody, type CallBody } from './protocol.js';
 import { Conflict, type CallKey, type Results } from './results.js';
 import type { Simulated } from './simulate.js';
 import type { TxnResult } from './types.js';
 import { endsWithin } from './within.js';
 
+type Work = (prover: Proves) => Promise<void>;
+
+/** How many seconds a prover is kept for being asked to prove what it has built. */
+const keptSeconds = 10;
 /** How many errors are remembered for callers who were told to ask again. */
 const mostOwed = 1000;
 
@@ -58,6 +62,8 @@ export class Calls {
   private proofs: number[] = [];
   /** How many seconds it usually takes to make one of a type. */
   private readonly usual = new Map<string, number>();
+  /** What was built, by its token: has its prover, which does nothing else until then, do the work. */
+  private readonly built = new Map<string, (work?: Work) => void>();
 
   constructor(
     private readonly maker: Maker,
@@ -76,6 +82,29 @@ export class Calls {
     return endsWithin(this.joinSeconds, made, () => {
       known.isOwed = true;
       return new Working(known.since, known.call.uid, known.call.attempt.number);
+    });
+  }
+
+  /** Tells what would be proved, with a token for that. Nothing of it is kept. Throws Busy. */
+  build(body: BuildBody): Promise<TxnResult> {
+    return new Promise((resolve, reject) => {
+      const build = async (prover: Proves) => {
+        const result = await prover.build(body);
+        const { token } = result;
+        const on = digestOf(body.ahead);
+        const answer = on === undefined ? result : { ...result, on };
+        if (token === undefined) return resolve(answer);
+        const asked = new Promise<Work | undefined>((go) => {
+          this.built.set(token, go);
+          setTimeout(() => this.built.get(token)?.(), keptSeconds * 1000).unref();
+          void prover.ended?.then(() => this.built.get(token)?.());
+        });
+        resolve({ ...answer, expires: new Date(Date.now() + keptSeconds * 1000).toISOString() });
+        const work = await asked;
+        this.built.delete(token);
+        await work?.(prover);
+      };
+      this.lines.proving.run(build).catch(reject);
     });
   }
 
@@ -125,9 +154,19 @@ export class Calls {
     const work = () => this.lines.proving.run((prover) => this.timed(body.txData.type, prover.prove(body)));
     const begin = async () => {
       await this.maker.mayBegin(body);
-      return work();
+      return body.token === undefined ? work() : this.proveBuilt(body, body.token);
     };
     return upon(body, await this.once(body, () => this.maker.attempt(body, begin), true));
+  }
+
+  /** Throws TokenGone where its prover has ended, or does something else by now. */
+  private proveBuilt(body: CallBody, token: string): Promise<TxnResult> {
+    const go = this.built.get(token);
+    this.built.delete(token);
+    if (!go) return Promise.reject(new TokenGone('what was built is not there any more: it is to be built again'));
+    return new Promise((resolve, reject) =>
+      go((prover) => this.timed(body.txData.type, prover.prove(body)).then(resolve, reject)),
+    );
   }
 
   private async timed(type: string, proving: Promise<TxnResult>): Promise<TxnResult> {
@@ -222,8 +261,8 @@ function doesSame(one: string, other: string): boolean {
   }
 }
 
-/** What an answer was built upon is as the call has it: what is kept may be older. */
-function upon({ ahead }: CallBody, result: TxnResult): TxnResult {
-  const last = ahead?.at(-1);
-  return last ? { ...result, on: last.hash } : result;
+/** What an answer was built upon is as the call has it, or as it was built: what is kept may be older. */
+function upon({ ahead }: CallBody, { on: built, ...result }: TxnResult): TxnResult {
+  const on = digestOf(ahead) ?? built;
+  return on === undefined ? result : { ...result, on };
 }

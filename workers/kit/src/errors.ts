@@ -23,6 +23,7 @@ export const codes = {
   notSent: '20202',
   sendFailed: '20203',
   conflict: 'ATTEMPT_CONFLICT',
+  tokenGone: 'TOKEN_GONE',
 } as const;
 
 export type Code = (typeof codes)[keyof typeof codes];
@@ -42,6 +43,11 @@ export class Failure extends Error {
 /** Thrown where bytes cannot be signed again: the transaction has to be proved afresh. */
 export class NotResignable extends Error {
   override name = 'NotResignable';
+}
+
+/** Thrown where what was built is not there any more: it is to be built again. */
+export class TokenGone extends Error {
+  override name = 'TokenGone';
 }
 
 /** The node, or the network, is out of order; no transaction is to blame. */

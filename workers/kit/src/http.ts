@@ -1,12 +1,20 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify';
 import { Working, type Calls } from './calls.js';
-import { codes, Failure, failureOf, NotResignable, Retry } from './errors.js';
+import { codes, Failure, failureOf, NotResignable, Retry, TokenGone } from './errors.js';
 import { Joined } from './join.js';
 import { parseJSON, toJSON } from './json.js';
 import { Busy, type Line } from './line.js';
 import { txnOf, type Maker } from './maker.js';
-import { callSchema, outcomeSchema, resignSchema, type CallBody, type OutcomeBody } from './protocol.js';
+import {
+  buildSchema,
+  callSchema,
+  outcomeSchema,
+  resignSchema,
+  type BuildBody,
+  type CallBody,
+  type OutcomeBody,
+} from './protocol.js';
 import { Conflict } from './results.js';
 import { within } from './trace.js';
 import { endsWithin } from './within.js';
@@ -23,6 +31,8 @@ export interface HttpOptions {
   dispatchers: Record<string, Dispatcher>;
   calls: Calls;
   maker: Maker;
+  /** Whether it tells what it would prove before it does: with one prover there is no use of that. */
+  builds: boolean;
   /** Where transactions are proved. */
   line: Pick<Line, 'isClosed' | 'runningSeconds' | 'waiting'>;
   token: string;
@@ -95,8 +105,12 @@ function isLoopback(host: string): boolean {
   return name === '' || name === 'localhost' || name === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(name);
 }
 
-function addCalls(app: FastifyInstance, { dispatchers, calls, maker: { isProver } }: HttpOptions): void {
-  const call = <Body extends CallBody>(path: string, schema: object, make: (body: Body) => Promise<object>) => {
+function addCalls(app: FastifyInstance, { dispatchers, calls, builds, maker: { isProver } }: HttpOptions): void {
+  const call = <Body extends CallBody | BuildBody>(
+    path: string,
+    schema: object,
+    make: (body: Body) => Promise<object>,
+  ) => {
     app.post<Typed>(`/${path}/:type`, { schema: { body: schema } }, ({ params, body: checked }) => {
       const body = checked as Body;
       if (body.txData.type !== params.type) throw badRequest('txData.type is not the type of the path');
@@ -105,6 +119,7 @@ function addCalls(app: FastifyInstance, { dispatchers, calls, maker: { isProver 
     });
   };
   call<CallBody>('prove', callSchema, (body) => calls.prove(body));
+  if (builds) call<BuildBody>('build', buildSchema, (body) => calls.build(body));
   if (!isProver) {
     call<CallBody>('dispatch', callSchema, (body) => calls.dispatch(body));
     call<CallBody>('simulate', callSchema, (body) => calls.simulate(body).catch(errorOf));
@@ -183,6 +198,7 @@ function answerError(error: FastifyError, reply: FastifyReply): FastifyReply {
     return reply.code(202).send({ working: { since: since.toISOString(), uid, number } });
   }
   if (error instanceof Conflict) return reply.code(409).send({ code: codes.conflict, message: error.message });
+  if (error instanceof TokenGone) return reply.code(410).send({ code: codes.tokenGone, message: error.message });
   if (error instanceof NotResignable) return reply.code(501).send({ code: '501', message: error.message });
   const status = error.validation ? 400 : (error.statusCode ?? 500);
   if (status < 500)
@@ -219,8 +235,11 @@ function ownFault(thrown: unknown): never {
 }
 
 /** What is ahead leads up to the attempt. */
-function checkNonces({ ahead = [], attempt }: CallBody): void {
-  if (ahead.some(({ nonce }, i) => nonce + ahead.length - i !== attempt.nonce))
+function checkNonces({ ahead = [], attempt }: CallBody | BuildBody): void {
+  const signed = ahead.flatMap((each) => (each.built === undefined ? [each.nonce] : []));
+  // Which one follows them is known only of what is not built, behind what is not.
+  const next = 'nonce' in attempt && signed.length === ahead.length ? attempt.nonce : (signed.at(-1) ?? 0) + 1;
+  if (signed.some((nonce, i) => nonce + signed.length - i !== next))
     throw badRequest("ahead: its nonces are not those right before the attempt's, in their order");
 }
 

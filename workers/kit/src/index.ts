@@ -1,3 +1,4 @@
+export { effectsOf } from './effects.js';
 export { Retry, Unresolvable } from './errors.js';
 export { parseJSON } from './json.js';
 export type { Log } from './log.js';

@@ -1,15 +1,17 @@
 import type { PrivateKey } from 'o1js';
 import { type Cover, Pending } from './ahead.js';
-import { codes, Failure, failureOf, NotResignable, unavailable, Unreadable } from './errors.js';
+import { Held } from './held.js';
+import { codes, Failure, failureOf, NotResignable, TokenGone, unavailable, Unreadable } from './errors.js';
 import { Busy, retrySoon } from './line.js';
 import { withFields, type Log } from './log.js';
 import type { Network } from './network.js';
 import { namedPayer, type Payer } from './payer.js';
-import type { CallBody } from './protocol.js';
+import { digestOf, type BuildBody, type CallBody } from './protocol.js';
 import type { Signer } from './signer.js';
 import { type Simulated, tryOut } from './simulate.js';
 import { currentTrace, traceId } from './trace.js';
 import {
+  assign,
   build,
   check,
   hashOf,
@@ -28,8 +30,12 @@ const mostRemembered = 1000;
 
 /** Where transactions are built, proved and signed: here, or in a process of its own. */
 export interface Proves {
-  /** Throws whatever goes wrong, Busy among it. */
+  /** Throws whatever goes wrong, Busy among it; TokenGone where what the token stands for is not there any more. */
   prove(body: CallBody): Promise<TxnResult>;
+  /** What it would prove, with a token; then it does nothing else before that is proved, or let go. Throws as prove. */
+  build(body: BuildBody): Promise<TxnResult>;
+  /** When nothing can be asked of it any more. */
+  readonly ended?: Promise<unknown>;
   /** Throws Busy, and Failure where it is not the transaction's. */
   simulate(body: CallBody): Promise<Simulated>;
 }
@@ -37,6 +43,7 @@ export interface Proves {
 /** Makes transactions, one at a time, and signs them again. */
 export class Maker implements Proves {
   private readonly signers = new Map<string, PrivateKey[]>(); // by uid, never on disk
+  private held: Held | undefined;
 
   /**
    * Without a `payer` it is for any that a call names, and nothing is signed for those. `proves` is false where
@@ -54,13 +61,34 @@ export class Maker implements Proves {
   /** Builds, proves and signs. */
   async prove(body: CallBody): Promise<TxnResult> {
     const payer = this.payerOf(body).publicKey;
+    if (body.token !== undefined) return this.proveBuilt(body);
+    await this.letGo();
     const pending = body.ahead?.length ? await Pending.read(body.ahead, payer.toBase58()) : undefined;
     await this.network.open();
     if (!pending) {
       await this.network.checkPayer(payer, body.attempt.nonce);
       return this.proveUpon(body);
     }
-    return this.network.covering(pending, payer, body.attempt.nonce, (cover) => this.proveUpon(body, cover));
+    return this.network.covering(pending, payer, (cover) => this.proveUpon(body, cover));
+  }
+
+  async build(body: BuildBody): Promise<TxnResult> {
+    const payer = this.payerOf(body).publicKey;
+    await this.letGo();
+    const pending = body.ahead?.length ? await Pending.read(body.ahead, payer.toBase58()) : undefined;
+    await this.network.open();
+    return new Promise((resolve, reject) => {
+      const built = (cover?: Cover) => this.buildUpon(body, cover, resolve);
+      const over = pending ? this.network.covering(pending, payer, built) : built();
+      // What it proves later tells by itself how that ends.
+      over.catch(reject);
+    });
+  }
+
+  async letGo(): Promise<void> {
+    const { held } = this;
+    this.held = undefined;
+    await held?.letGo();
   }
 
   /**
@@ -69,6 +97,7 @@ export class Maker implements Proves {
    */
   async simulate(body: CallBody): Promise<Simulated> {
     const { publicKey: payer, key } = this.payerOf(body);
+    await this.letGo();
     if (!key) {
       throw unavailable(
         'a simulation has to be signed, and this worker has no key of the payer: its signer signs nothing on trial',
@@ -79,7 +108,7 @@ export class Maker implements Proves {
       await this.network.open();
       if (pending) {
         const { nonce } = body.attempt;
-        return await this.network.covering(pending, payer, nonce, (cover) => this.simulateUpon(body, nonce, cover));
+        return await this.network.covering(pending, payer, (cover) => this.simulateUpon(body, nonce, cover));
       }
       const { nonce } = await this.network.payerAccount(payer);
       return await this.simulateUpon(body, Number(nonce));
@@ -103,7 +132,7 @@ export class Maker implements Proves {
   }
 
   private async tryOut(txn: Txn, context: Context, cover?: Cover): Promise<Simulated> {
-    const { tx, said } = await this.build(txn, context);
+    const { tx, said } = await this.made(txn, context);
     if (isDone(said)) return { ok: true, failure: null, weight: 0, touched: [] };
     check(txn.type, context.payer, tx.transaction);
     await proveNothing(tx);
@@ -156,13 +185,13 @@ export class Maker implements Proves {
   }
 
   /** Turns whatever work throws into a result, and logs it. Throws NotResignable, and Busy, also for Unreadable. */
-  async attempt(body: CallBody, work: () => Promise<TxnResult>): Promise<TxnResult> {
-    const { log } = this.context(body, body.attempt);
+  async attempt(body: CallBody | BuildBody, work: () => Promise<TxnResult>): Promise<TxnResult> {
+    const { log } = this.context(body, 'nonce' in body.attempt ? body.attempt : undefined);
     const begun = Date.now();
     try {
       return await work();
     } catch (thrown) {
-      if (thrown instanceof NotResignable || thrown instanceof Busy) throw thrown;
+      if (thrown instanceof NotResignable || thrown instanceof Busy || thrown instanceof TokenGone) throw thrown;
       const error = failureOf(thrown, `making ${body.txData.type}`);
       log.warn({ code: error.code, exception: error.exception, ms: Date.now() - begun }, error.message);
       if (thrown instanceof Unreadable) {
@@ -218,10 +247,61 @@ export class Maker implements Proves {
     const txn = txnOf(body);
     const context = this.context(body, attempt, { cover });
     const lap = stopwatch();
-    const { tx, said } = await this.build(txn, context);
+    const { tx, said } = await this.made(txn, context);
     const data = said.data ?? null;
     if (isDone(said)) return { hash: '', done: said.done!, error: null, data };
     check(txn.type, context.payer, tx.transaction);
+    return this.finished(body, context, tx, said, lap);
+  }
+
+  /** Tells what a transaction does, and keeps it, on what it was built on, until it is proved or let go. */
+  private async buildUpon(body: BuildBody, cover: Cover | undefined, tell: (result: TxnResult) => void): Promise<void> {
+    const payer = cover?.payer ?? (await this.network.payerAccount(this.payerOf(body).publicKey));
+    const nonce = Number(payer.nonce) + (cover?.pending.commands.length ?? 0);
+    const attempt = { ...body.attempt, nonce, fee: '0', validUntil: null };
+    const txn = txnOf(body);
+    const context = this.context(body, attempt, { cover });
+    const lap = stopwatch();
+    const { tx, said } = await this.made(txn, context);
+    const data = said.data ?? null;
+    const result = { hash: '', done: null, error: null, data };
+    if (isDone(said)) return tell({ ...result, done: said.done! });
+    check(txn.type, context.payer, tx.transaction);
+    const held = new Held(txn.uid, cover ? undefined : nonce, digestOf(body.ahead));
+    this.held = held;
+    const { token } = held;
+    context.log.info({ ahead: body.ahead?.length ?? 0, buildMs: lap() }, 'built');
+    tell({ ...result, built: tx.toJSON(), token });
+    await held.waits(tx, said);
+  }
+
+  private async proveBuilt(body: CallBody): Promise<TxnResult> {
+    const { held } = this;
+    if (!held || held.token !== body.token || held.uid !== body.txData.uid)
+      throw new TokenGone('it is to be built again');
+    this.held = undefined;
+    const { attempt } = body;
+    if (held.nonce !== undefined && held.nonce < attempt.nonce) {
+      await held.letGo();
+      throw this.network.isBehind(held.nonce, attempt.nonce);
+    }
+    const made = await held.proved((tx, said) => {
+      assign(tx, attempt);
+      return this.finished(body, this.context(body, attempt), tx, said, stopwatch());
+    });
+    return { ...made, ...(held.on && { on: held.on }) };
+  }
+
+  /** Proves and signs what was built. */
+  private async finished(
+    body: CallBody,
+    context: Context,
+    tx: Unsigned,
+    said: Dispatched,
+    lap: () => number,
+  ): Promise<TxnResult> {
+    const txn = txnOf(body);
+    const data = said.data ?? null;
     const buildMs = lap();
     await prove(txn.type, tx, this.network.proofs);
     const proveMs = lap();
@@ -235,7 +315,7 @@ export class Maker implements Proves {
   }
 
   /** Runs the dispatch of the context's attempt. */
-  private async build(txn: Txn, context: Context): Promise<{ tx: Unsigned; said: Dispatched }> {
+  private async made(txn: Txn, context: Context): Promise<{ tx: Unsigned; said: Dispatched }> {
     let said: Dispatched = {};
     const tx = await this.network.building((before) =>
       build(context.payer, context.attempt!, async () => {
@@ -256,7 +336,7 @@ export class Maker implements Proves {
     }
   }
 
-  private payerOf({ sender }: CallBody): Payer {
+  private payerOf({ sender }: Pick<CallBody, 'sender'>): Payer {
     if (!this.payer) return namedPayer(sender.accountId);
     const own = this.payer.publicKey.toBase58();
     if (sender.accountId !== own) {

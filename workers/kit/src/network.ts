@@ -169,19 +169,18 @@ export class Network {
 
   /**
    * Throws Unreadable where the node does not know the payer, and Busy where it is behind what the
-   * sequencer knows: without anything ahead of it a command has the nonce that the ledger has come
-   * to. What is proved on an older state fails in its block, at the price of its fee.
+   * sequencer knows. What is proved on an older state fails in its block, at the price of its fee.
    */
   async checkPayer(payer: PublicKey, nonce: number): Promise<void> {
     const account = await this.payerAccount(payer);
     if ('instance' in this.option) return;
-    if (Number(account.nonce) < nonce) {
-      this.nodes!.rest(this.url);
-      throw new Busy(
-        `the node shows the payer at nonce ${account.nonce.toString()}, and this command has ${nonce} with nothing ahead of it: the node is behind`,
-        retrySoon,
-      );
-    }
+    if (Number(account.nonce) < nonce) throw this.isBehind(Number(account.nonce), nonce);
+  }
+
+  isBehind(shown: number, nonce: number): Busy {
+    this.nodes?.rest(this.url);
+    const shows = `the node shows the payer at nonce ${shown}, and this command has ${nonce}`;
+    return new Busy(`${shows} with nothing ahead of it: the node is behind`, retrySoon);
   }
 
   /** The payer's account as it is. Throws Unreadable where the node does not know it. */
@@ -215,11 +214,10 @@ export class Network {
 
   /**
    * Has o1js see the network as it will be when the pending commands of a payer have taken
-   * effect, for work, which makes the command with that nonce. Throws Busy where the ledger
-   * and what is pending do not lead up to it.
+   * effect, for work, which makes the command behind them. Throws Busy where the ledger and what is pending do not lead up to it.
    */
-  async covering<T>(pending: Pending, payer: PublicKey, nonce: number, work: (cover: Cover) => Promise<T>): Promise<T> {
-    const cover = await this.look(pending, payer, nonce);
+  async covering<T>(pending: Pending, payer: PublicKey, work: (cover: Cover) => Promise<T>): Promise<T> {
+    const cover = await this.look(pending, payer);
     Mina.setActiveInstance(covered(this.instance!, cover));
     try {
       return await work(cover);
@@ -231,18 +229,20 @@ export class Network {
   }
 
   /** Reads the accounts that pending commands touch, all at one tip. */
-  private async look(pending: Pending, payer: PublicKey, nonce: number): Promise<Cover> {
+  private async look(asked: Pending, payer: PublicKey): Promise<Cover> {
     for (let tries = 3; tries > 0; tries--) {
       const tip = await this.tip();
       const accounts = new Map<string, Account | undefined>();
-      const read = pending.accounts.map(async ({ publicKey, token }) => {
+      const read = asked.accounts.map(async ({ publicKey, token }) => {
         accounts.set(idOf(publicKey, token), await this.fetchAccount(publicKey, TokenId.fromBase58(token)));
       });
       await Promise.all(read);
       const account = accounts.get(idOf(payer.toBase58(), TokenId.toBase58(TokenId.default)));
       if (!account) throw this.unknown(payer);
-      const [first, reached] = [pending.commands[0]!.nonce, Number(account.nonce)];
-      if (reached < first || reached > nonce) {
+      const reached = Number(account.nonce);
+      const pending = asked.placed(asked.next ?? reached);
+      const first = pending.commands[0]!.nonce;
+      if (reached < first || reached > (asked.next ?? reached)) {
         this.nodes!.rest(this.url);
         throw new Busy(`the ledger is at nonce ${reached}, and what is pending begins at ${first}`, retrySoon);
       }

@@ -1,3 +1,4 @@
+import { effectsOf } from './effects.js';
 import type { Attempt, Payload, TxnError } from './types.js';
 
 /** Body of /prove and /dispatch, and with `signed` of /resign. */
@@ -7,15 +8,19 @@ export interface CallBody {
   attempt: Attempt;
   ahead?: Ahead[];
   signed?: string;
+  /** What was built for it is to be proved; it says itself what is ahead then. */
+  token?: string;
 }
 
-/** A command of this queue and payer that is in flight before the attempt. */
-export interface Ahead {
-  uid: string;
-  nonce: number;
-  hash: string;
-  signed: string;
-}
+/** Body of /build: neither fee, nonce nor validUntil are known yet. */
+export type BuildBody = Omit<CallBody, 'attempt'> & { attempt: Omit<Attempt, 'nonce' | 'fee' | 'validUntil'> };
+
+/**
+ * A command of this queue and payer that is in flight before the attempt; of one that has nothing
+ * signed yet what was built: only its account updates count, and none of their authorizations.
+ */
+export type Ahead =
+  { uid: string; nonce: number; hash: string; signed: string; built?: undefined } | { uid: string; built: string };
 
 /** Body of /on-success and /on-failure. */
 export interface OutcomeBody {
@@ -29,6 +34,16 @@ export interface OutcomeBody {
   };
   /** What the callback before this one was answered, of a transaction that had ended and was put back. */
   answered?: Payload | null;
+}
+
+/** The digest of the last of what is ahead, undefined if nothing is, or that cannot be read. */
+export function digestOf(ahead: Ahead[] | undefined): string | undefined {
+  const last = ahead?.at(-1);
+  try {
+    return last && effectsOf(last.built ?? last.signed);
+  } catch {
+    return undefined;
+  }
 }
 
 const uint32 = { type: 'integer', minimum: 0, maximum: 0xffffffff };
@@ -84,15 +99,39 @@ const ahead = {
   maxItems: 1000,
   items: {
     type: 'object',
-    required: ['uid', 'nonce', 'hash', 'signed'],
-    properties: { uid: txData.properties.uid, nonce: uint32, hash, signed: { type: 'string', minLength: 2 } },
+    required: ['uid'],
+    anyOf: [{ required: ['nonce', 'hash', 'signed'] }, { required: ['built'] }],
+    properties: {
+      uid: txData.properties.uid,
+      nonce: uint32,
+      hash,
+      signed: { type: 'string', minLength: 2 },
+      built: { type: 'string', minLength: 2 },
+    },
   },
 };
 
 export const callSchema = {
   type: 'object',
   required: ['txData', 'sender', 'attempt'],
-  properties: { txData, sender, attempt, ahead },
+  properties: { txData, sender, attempt, ahead, token: { type: 'string', minLength: 1, maxLength: 128 } },
+};
+
+const { number, memo, previous, base } = attempt.properties;
+
+export const buildSchema = {
+  type: 'object',
+  required: ['txData', 'sender', 'attempt'],
+  properties: {
+    txData,
+    sender,
+    attempt: {
+      type: 'object',
+      required: ['number', 'memo', 'previous'],
+      properties: { number, memo, previous, base },
+    },
+    ahead,
+  },
 };
 
 export const resignSchema = {

@@ -2,12 +2,12 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { setTimeout as after } from 'node:timers/promises';
 import { Worker as Thread } from 'node:worker_threads';
 import { PrivateKey } from 'o1js';
-import { asError, codes, Failure } from './errors.js';
+import { asError, codes, Failure, TokenGone } from './errors.js';
 import { parseJSON, toJSON } from './json.js';
 import { Busy, overdue, type Line } from './line.js';
 import type { Log } from './log.js';
 import type { Maker, Proves } from './maker.js';
-import type { CallBody } from './protocol.js';
+import type { BuildBody, CallBody } from './protocol.js';
 import type { Simulated } from './simulate.js';
 import { currentTrace, within } from './trace.js';
 import type { TxnResult } from './types.js';
@@ -35,9 +35,9 @@ export interface Memory {
   heapUsed: number;
 }
 
-/** What a prover is asked to do: a CallBody in JSON, which keeps every digit. The keys are in base58. */
+/** What a prover is asked to do: a CallBody or BuildBody in JSON, which keeps every digit. The keys are in base58. */
 interface Ask {
-  to: 'prove' | 'simulate';
+  to: 'prove' | 'build' | 'simulate';
   body: string;
   signers: string[];
   trace: string | undefined;
@@ -49,6 +49,7 @@ type Said =
   | { is: 'unfit'; message: string }
   | { is: 'made'; result: string; signers: string[] }
   | { is: 'busy'; message: string; retryAfterSeconds: number }
+  | { is: 'gone'; message: string }
   | { is: 'failed'; message: string };
 
 /** A message with neither is the program's own. */
@@ -219,11 +220,15 @@ class ProverProcess implements Proves {
     return this.ask<TxnResult>('prove', body);
   }
 
+  build(body: BuildBody): Promise<TxnResult> {
+    return this.ask<TxnResult>('build', body);
+  }
+
   simulate(body: CallBody): Promise<Simulated> {
     return this.ask<Simulated>('simulate', body);
   }
 
-  private ask<T>(to: Ask['to'], body: CallBody): Promise<T> {
+  private ask<T>(to: Ask['to'], body: CallBody | BuildBody): Promise<T> {
     const { uid } = body.txData;
     const signers = toBase58(this.options.maker.remembered(uid));
     const timer = setTimeout(() => {
@@ -274,6 +279,8 @@ class ProverProcess implements Proves {
         return call.resolve(parseJSON(said.result));
       case 'busy':
         return call.reject(new Busy(said.message, said.retryAfterSeconds));
+      case 'gone':
+        return call.reject(new TokenGone(said.message));
       case 'failed':
         return call.reject(new Error(said.message));
     }
@@ -327,13 +334,19 @@ export class Parent {
       const body = parseJSON(text) as CallBody;
       const { uid } = body.txData;
       maker.remember(uid, fromBase58(signers));
-      const result = await (to === 'prove' ? maker.attempt(body, () => maker.prove(body)) : maker.simulate(body));
+      const made = {
+        prove: () => maker.attempt(body, () => maker.prove(body)),
+        build: () => maker.attempt(body, () => maker.build(body)),
+        simulate: () => maker.simulate(body),
+      };
+      const result = await made[to]();
       this.say({ is: 'made', result: toJSON(result), signers: toBase58(maker.remembered(uid)) });
     } catch (error) {
       if (error instanceof Busy) {
         const { message, retryAfterSeconds } = error;
         this.say({ is: 'busy', message, retryAfterSeconds });
-      } else this.say({ is: 'failed', message: asError(error).message });
+      } else if (error instanceof TokenGone) this.say({ is: 'gone', message: error.message });
+      else this.say({ is: 'failed', message: asError(error).message });
     }
   }
 

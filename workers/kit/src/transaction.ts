@@ -24,6 +24,13 @@ export async function build(payer: PublicKey, attempt: Attempt, body: () => Prom
   }
 }
 
+/** Gives what was built before they were known its fee, nonce and validUntil: a proof does not cover them. */
+export function assign({ transaction }: Unsigned, { fee, nonce, validUntil }: Attempt): void {
+  transaction.feePayer.body.fee = UInt64.from(fee);
+  transaction.feePayer.body.nonce = UInt32.from(nonce);
+  setValidUntil(transaction, validUntil);
+}
+
 /**
  * o1js (2.15 and 3.0) does not leave its global transaction where it fails to get the payer's
  * account. As long as one is open, no other can be built in this process.
@@ -135,9 +142,7 @@ export async function resign(
   if (command.memo !== attempt.memo) {
     throw new NotResignable("the memo of signed is not the attempt's: it is another transaction");
   }
-  command.feePayer.body.fee = UInt64.from(attempt.fee);
-  command.feePayer.body.nonce = UInt32.from(attempt.nonce);
-  setValidUntil(command, attempt.validUntil);
+  assign(tx, attempt);
   command.feePayer.lazyAuthorization = { kind: 'lazy-signature' };
   command.accountUpdates.filter(coversAll).forEach((update) => {
     update.authorization = {};

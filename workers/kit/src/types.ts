@@ -222,6 +222,11 @@ export interface TxnResult {
   signed?: string;
   /** The same without its payer's signature, in what is kept until a signer has signed. Never answered. */
   proved?: string;
-  /** The hash of the last command in flight before it, if there was one. */
+  /** The digest of the last command in flight before it, if there was one: see effectsOf. */
   on?: string;
+  /** Of a build: what would be proved, a zkappCommand without authorizations, and what it is to be proved with. */
+  built?: string;
+  token?: string;
+  /** Until when the token is good, if nothing happens to its process. */
+  expires?: string;
 }

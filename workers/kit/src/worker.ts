@@ -95,6 +95,7 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
         'ahead',
         ...(payer?.key ? ['simulate'] : []),
         ...(several ? ['several'] : []),
+        ...(several && payer?.key ? ['builds'] : []),
       ],
       ...(signer && { signer: signer.name }),
       network: network.name,
@@ -108,7 +109,7 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
   };
   const calls = new Calls(maker, lines, results, log, joinSeconds);
   const { dispatchers } = options;
-  const app = serve({ dispatchers, calls, maker, line: proving, token, callbackSeconds, describe });
+  const app = serve({ dispatchers, calls, maker, builds: several, line: proving, token, callbackSeconds, describe });
   return new RunningWorker(role.accountId, app, lines, calls, provers, signer, log, { host, port });
 }
 

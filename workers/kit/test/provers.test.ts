@@ -3,6 +3,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PrivateKey } from 'o1js';
+import { effectsOf } from '../src/effects.js';
+import type { TxnResult } from '../src/index.js';
 import { call, first, other, payer, spawned, start } from './meeting.js';
 import { Node } from './node.js';
 
@@ -24,7 +26,7 @@ test('as many as there are provers are proved at a time, and the rest is as with
     const soon = { ...first, nonce: 1, previous: [] };
     const ahead = [{ uid: 'sign', nonce: 0, hash, signed: bytes! }];
     const behind = await post('/prove/SIGN', { ...call('SIGN', 'behind', {}, soon), ahead });
-    assert.deepEqual([behind.body.error, behind.body.on], [null, hash]);
+    assert.deepEqual([behind.body.error, behind.body.on], [null, effectsOf(bytes!)]);
     const late = { ...call('SIGN', 'late', {}, soon), ahead: [{ ...ahead[0]!, signed: '{}' }] };
     const { error } = (await post('/prove/SIGN', late)).body;
     assert.deepEqual([error?.code, error?.exception], ['20202', null]);
@@ -37,6 +39,42 @@ test('as many as there are provers are proved at a time, and the rest is as with
     const trial = await post('/simulate/SIGN', call('SIGN', 'trial'));
     const { ok, weight, seconds } = JSON.parse(trial.text) as { ok: boolean; weight: number; seconds: number };
     assert.deepEqual([ok, weight, seconds > 0], [true, 2, true], trial.text);
+  });
+
+  await t.test('what is built says what it will do, and is proved with its token', async () => {
+    const building = ({ uid, type }: { uid: string; type: string }, ahead: object[] = []) => {
+      const { number, memo, previous } = first;
+      return { ...call(type, uid), attempt: { number, memo, previous }, ahead };
+    };
+    const one = (await post('/build/SIGN', building({ uid: 'built-1', type: 'SIGN' }))).body;
+    assert.equal(one.error, null);
+    const does = effectsOf(one.built!);
+    const two = (
+      await post('/build/SIGN', building({ uid: 'built-2', type: 'SIGN' }, [{ uid: 'built-1', built: one.built }]))
+    ).body;
+    assert.deepEqual([two.error, two.on], [null, does]);
+    const nonces: [TxnResult, string, number, string?][] = [
+      [one, 'built-1', 0],
+      [two, 'built-2', 1, does],
+    ];
+    await Promise.all(
+      nonces.map(async ([{ token, built }, uid, nonce, on]) => {
+        const asked = { ...call('SIGN', uid, {}, { ...first, nonce, fee: '300000000' }), token };
+        const { body, text } = await post('/prove/SIGN', asked);
+        assert.deepEqual([body.error, body.on], [null, on], text);
+        assert.equal(effectsOf(body.signed!), effectsOf(built!));
+        const { feePayer } = JSON.parse(body.signed!) as { feePayer: { body: { nonce: string; fee: string } } };
+        assert.deepEqual([feePayer.body.nonce, feePayer.body.fee], [String(nonce), '300000000']);
+        assert.equal((await post('/prove/SIGN', asked)).body.signed, body.signed, 'asked again');
+        const again = await post('/prove/SIGN', { ...asked, attempt: { ...asked.attempt, number: 9 } });
+        assert.deepEqual([again.status, again.body], [410, { ...again.body, code: 'TOKEN_GONE' }]);
+      }),
+    );
+    const done = call('MEET', 'built-done', { digits: 3 });
+    const { token, done: met } = (
+      await post('/build/MEET', { ...building({ uid: 'built-done', type: 'MEET' }), txData: done.txData })
+    ).body;
+    assert.deepEqual([token, met], [undefined, { met: 3 }], 'nothing is to be proved');
   });
 
   const a = call('MEET', 'held-a', { digits: `digits:${big}` });
@@ -68,7 +106,7 @@ test('as many as there are provers are proved at a time, and the rest is as with
   await t.test('health tells of all of them', async () => {
     const told = await health();
     assert.equal(told.provers, 2);
-    assert.deepEqual(told.capabilities, ['prove', 'resign', 'dispatch', 'ahead', 'simulate', 'several']);
+    assert.deepEqual(told.capabilities, ['prove', 'resign', 'dispatch', 'ahead', 'simulate', 'several', 'builds']);
     assert.equal(typeof told.runningSeconds, 'number');
     const { rss } = told.memory as { rss: number };
     const pages = Number((await readFile(`/proc/${child.pid}/statm`, 'utf8')).split(' ')[1]);

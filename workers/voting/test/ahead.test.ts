@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { TxnResult } from '@mina-sequencer/worker-kit';
+import { effectsOf, type TxnResult } from '@mina-sequencer/worker-kit';
 import { Mina } from 'o1js';
 import { ClaimVoting } from '../src/claim-voting.js';
 import { VotingBatches } from '../src/voting-batches.js';
@@ -44,7 +44,7 @@ describe('in flight behind others', () => {
     const uid = `train-${ahead.length}`;
     const result = await prove(type, data, { uid, ahead });
     assert.equal(result.error, null, `${uid} ${type}`);
-    assert.equal(result.on, ahead.at(-1)?.hash);
+    assert.equal(result.on, ahead.length > 0 ? effectsOf(ahead.at(-1)!.signed) : undefined);
     ahead.push({ uid, nonce: nonce + ahead.length, hash: result.hash, signed: result.signed! });
     return result;
   }
@@ -54,7 +54,7 @@ describe('in flight behind others', () => {
   });
 
   test('an answer without a signature says what it was built upon', async () => {
-    const { hash } = ahead.at(-1)!;
+    const last = effectsOf(ahead.at(-1)!.signed);
     const [[, claim], [, vote], , [, plan]] = train as [[string, object], [string, object], unknown, [string, object]];
     const refusals: [message: RegExp, type: string, data: object][] = [
       [/is decided/, 'SEND_CLAIM_VOTE', ballot(claimUid(6), 2, 1)],
@@ -66,17 +66,17 @@ describe('in flight behind others', () => {
     for (const [message, type, data] of refusals) {
       const { error, on } = await prove(type, data, { ahead });
       assert.match(error?.message ?? 'no error', message);
-      assert.equal(on, hash);
+      assert.equal(on, last);
     }
     const voted = await prove('SEND_CLAIM_VOTE', vote, { ahead: ahead.slice(0, 2) });
     assert.match(voted.error!.message, /has voted .* already/);
-    assert.equal(voted.on, ahead[1]!.hash);
+    assert.equal(voted.on, effectsOf(ahead[1]!.signed));
     const done = await prove('CREATE_CLAIM_VOTING_ACCOUNT', claim, {
       uid: 'train-0',
       number: 2,
       ahead: ahead.slice(0, 1),
     });
-    assert.deepEqual([Object.keys(done.done!), done.on], [['accountId'], ahead[0]!.hash]);
+    assert.deepEqual([Object.keys(done.done!), done.on], [['accountId'], effectsOf(ahead[0]!.signed)]);
   });
 
   test('and all of them take effect, to the state that they have one by one', async () => {
