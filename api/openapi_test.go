@@ -151,11 +151,11 @@ func TestWordsAreListed(t *testing.T) {
 	for pointer, want := range map[string][]string{
 		"Problem/properties/code": source("problem.go", `\tcode\w+ += "([A-Z_]+)"`),
 		"State":                   states,
-		"QueueState":              source("../sequencer/lifecycle/phase.go", `\tQueue\w+ +QueueState = "([A-Z_]+)"`),
+		"QueueState":              source("../sequencer/tx/phase.go", `\tQueue\w+ +QueueState = "([A-Z_]+)"`),
 		"Outcome":                 outcomes,
 		"Explanation/properties/waitingFor/properties/code": source("../sequencer/lifecycle/explanation.go", `\tWait\w+ +WaitCode = "([A-Z_]+)"`),
 		"Explanation/properties/next/properties/action":     source("../sequencer/lifecycle/explain.go", `\tStep\w+ += "([A-Z_]+)"`),
-		"Sender/properties/reason":                          source("../sequencer/lifecycle/step.go", `\t\w+ +SenderReason = "([A-Z_]+)"`),
+		"Sender/properties/reason":                          source("../sequencer/tx/sender.go", `\t\w+ +SenderReason = "([A-Z_]+)"`),
 	} {
 		node, _ := d.at("/components/schemas/" + pointer)
 		var listed []string

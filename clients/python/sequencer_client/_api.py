@@ -1,6 +1,6 @@
 """Types, errors and routes of the API."""
 # Made by generate.py from the service's OpenAPI document: do not edit.
-# 0c1e1621a9019bbb34c785aad981655e7c1907ebd73ded68e83e32167929a120
+# 6f2836da44c0ed44a232c38cac255430bc0c93e9d2f4020bc7f76bab0c090d6e
 
 from __future__ import annotations
 
@@ -55,6 +55,9 @@ __all__ = [
     "Sender",
     "SenderPage",
     "NewSender",
+    "Prover",
+    "ProverPage",
+    "NewProver",
     "Part",
     "Readiness",
     "FeesPoolRanksItem",
@@ -129,6 +132,7 @@ __all__ = [
     "BatchResult",
     "QueuePrefix",
     "TenantKey",
+    "ProverId",
     "Event",
     "ClaimUid",
     "ShortUid",
@@ -147,6 +151,7 @@ __all__ = [
     "Contradicted",
     "SenderBound",
     "SenderExists",
+    "ProverExists",
     "WebhookExists",
     "WebhookConfigured",
     "TooManyWebhooks",
@@ -474,6 +479,7 @@ class _Problem(TypedDict):
         "CONTRADICTED",
         "SENDER_BOUND",
         "SENDER_EXISTS",
+        "PROVER_EXISTS",
         "WEBHOOK_EXISTS",
         "WEBHOOK_CONFIGURED",
         "TOO_MANY_WEBHOOKS",
@@ -801,6 +807,51 @@ class NewSender(TypedDict):
     accountId: AccountId
     # http:// or https://, without user, query and fragment: it is shown.
     workerUrl: str
+
+
+class Prover(TypedDict):
+    """A worker without a payer's key, as the process that answers sees it."""
+
+    id: ProverId
+    # Credentials are not shown.
+    url: Text
+    # Who registered it.
+    source: Literal["api", "config"]
+    # Whether this process has something proved by it.
+    state: Literal["FREE", "PROVING"]
+    # That it makes, by its health.
+    types: List[str]
+    # How many it proves at a time, by its health.
+    atOnce: int
+    # How many this process has proved by it now.
+    load: int
+    # Bytes that it takes up, by its health.
+    memory: Optional[int]
+    # By its health or, if that does not say, those that this process got from it.
+    proofsLastHour: int
+    available: bool
+    # Why it is not available. `WRONG_ACCOUNT`: it has the key of a sender, and a prover has none.
+    reason: Optional[Literal["DRAINING", "RESTED", "WRONG_ACCOUNT", "WRONG_NETWORK"]]
+    detail: Text
+    # When it went out of use for that.
+    since: Time
+    # When it is asked for its health again; null where a person has to see to it.
+    until: Time
+
+
+class ProverPage(TypedDict):
+    items: List[Prover]
+    nextCursor: Text
+
+
+class _NewProver(TypedDict):
+    # http:// or https://, without user, query and fragment: it is shown.
+    url: str
+
+
+class NewProver(_NewProver, total=False):
+    # Of your own; without one it is host and port, and what the path says.
+    id: Optional[str]
 
 
 class _Part(TypedDict):
@@ -1495,6 +1546,8 @@ QueuePrefix = Optional[str]
 # The queues that the API keys of this name are limited to. A name whose keys are for all queues is refused.
 TenantKey = Optional[str]
 
+ProverId = str
+
 # One change. from and to are states of the transaction, equal where only its queue moved on or code says all;
 # from is null for a new transaction, to for one that was removed. Events of queues and senders have a code
 # and no states. queueFrom and queueTo are what the queue shows before and after it, as GET /queues does: the
@@ -1628,6 +1681,10 @@ class SenderExists(SequencerError):
     """SENDER_EXISTS"""
 
 
+class ProverExists(SequencerError):
+    """PROVER_EXISTS"""
+
+
 class WebhookExists(SequencerError):
     """WEBHOOK_EXISTS"""
 
@@ -1700,6 +1757,7 @@ BY_CODE = {
     "CONTRADICTED": Contradicted,
     "SENDER_BOUND": SenderBound,
     "SENDER_EXISTS": SenderExists,
+    "PROVER_EXISTS": ProverExists,
     "WEBHOOK_EXISTS": WebhookExists,
     "WEBHOOK_CONFIGURED": WebhookConfigured,
     "TOO_MANY_WEBHOOKS": TooManyWebhooks,
@@ -1756,6 +1814,36 @@ class Routes:
     def close_session(self) -> None:
         """Log a browser out."""
         self._ask("DELETE", "/api/v1/session", kind="none")
+
+    def list_provers(
+        self,
+        *,
+        type: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> ProverPage:
+        """List provers."""
+        return self._ask("GET", "/api/v1/provers", query={"type": type, "limit": limit, "cursor": cursor})
+
+    def add_prover(self, body: NewProver) -> Prover:
+        """Register a prover."""
+        return self._ask("POST", "/api/v1/provers", body=body)
+
+    def get_prover(self, id: ProverId) -> Prover:
+        """Read a prover."""
+        return self._ask("GET", f"/api/v1/provers/{_segment(id)}")
+
+    def remove_prover(self, id: ProverId) -> None:
+        """Remove a prover. What it is at work on it may end; its answer is taken."""
+        self._ask("DELETE", f"/api/v1/provers/{_segment(id)}", kind="none")
+
+    def drain_prover(self, id: ProverId) -> Prover:
+        """Take a prover out of use. What it is at work on it ends; it gets nothing new."""
+        return self._ask("POST", f"/api/v1/provers/{_segment(id)}/drain")
+
+    def resume_prover(self, id: ProverId) -> Prover:
+        """Take a prover back into use."""
+        return self._ask("POST", f"/api/v1/provers/{_segment(id)}/resume")
 
     def list_queues(
         self,

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 0c1e1621a9019bbb34c785aad981655e7c1907ebd73ded68e83e32167929a120
+// 6f2836da44c0ed44a232c38cac255430bc0c93e9d2f4020bc7f76bab0c090d6e
 
 export interface paths {
     "/api/v1/fees": {
@@ -79,6 +79,100 @@ export interface paths {
         post: operations["openSession"];
         /** Log a browser out */
         delete: operations["closeSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/provers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List provers */
+        get: operations["listProvers"];
+        put?: never;
+        /** Register a prover */
+        post: operations["addProver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/provers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The prover's id.
+                 * @example 10.0.1.1:3000
+                 */
+                id: components["parameters"]["proverId"];
+            };
+            cookie?: never;
+        };
+        /** Read a prover */
+        get: operations["getProver"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a prover
+         * @description What it is at work on it may end; its answer is taken.
+         */
+        delete: operations["removeProver"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/provers/{id}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The prover's id.
+                 * @example 10.0.1.1:3000
+                 */
+                id: components["parameters"]["proverId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a prover out of use
+         * @description What it is at work on it ends; it gets nothing new.
+         */
+        post: operations["drainProver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/provers/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The prover's id.
+                 * @example 10.0.1.1:3000
+                 */
+                id: components["parameters"]["proverId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take a prover back into use */
+        post: operations["resumeProver"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1719,6 +1813,79 @@ export interface components {
             /** @description http:// or https://, without user, query and fragment: it is shown. */
             workerUrl: string;
         };
+        ProverId: string;
+        /**
+         * @description A worker without a payer's key, as the process that answers sees it.
+         * @example {
+         *       "id": "10.0.1.1:3000",
+         *       "url": "http://10.0.1.1:3000",
+         *       "source": "config",
+         *       "state": "PROVING",
+         *       "types": [
+         *         "SEND_CLAIM_VOTE"
+         *       ],
+         *       "atOnce": 1,
+         *       "load": 1,
+         *       "memory": 3221225472,
+         *       "proofsLastHour": 84,
+         *       "available": true,
+         *       "reason": null,
+         *       "detail": null,
+         *       "since": null,
+         *       "until": null
+         *     }
+         */
+        Prover: {
+            id: components["schemas"]["ProverId"];
+            /** @description Credentials are not shown. */
+            url: components["schemas"]["Text"];
+            /**
+             * @description Who registered it.
+             * @enum {unknown}
+             */
+            source: "api" | "config";
+            /**
+             * @description Whether this process has something proved by it.
+             * @enum {unknown}
+             */
+            state: "FREE" | "PROVING";
+            /** @description That it makes, by its health. */
+            types: string[];
+            /** @description How many it proves at a time, by its health. */
+            atOnce: number;
+            /** @description How many this process has proved by it now. */
+            load: number;
+            /** @description Bytes that it takes up, by its health. */
+            memory: number | null;
+            /** @description By its health or, if that does not say, those that this process got from it. */
+            proofsLastHour: number;
+            available: boolean;
+            /**
+             * @description Why it is not available. `WRONG_ACCOUNT`: it has the key of a sender, and a prover has none.
+             * @enum {unknown}
+             */
+            reason: "DRAINING" | "RESTED" | "WRONG_ACCOUNT" | "WRONG_NETWORK" | null;
+            detail: components["schemas"]["Text"];
+            /** @description When it went out of use for that. */
+            since: components["schemas"]["Time"];
+            /** @description When it is asked for its health again; null where a person has to see to it. */
+            until: components["schemas"]["Time"];
+        };
+        ProverPage: {
+            items: components["schemas"]["Prover"][];
+            nextCursor: components["schemas"]["Text"];
+        };
+        /**
+         * @example {
+         *       "url": "http://10.0.1.1:3000"
+         *     }
+         */
+        NewProver: {
+            /** @description http:// or https://, without user, query and fragment: it is shown. */
+            url: string;
+            /** @description Of your own; without one it is host and port, and what the path says. */
+            id?: string | null;
+        };
         /**
          * @description One change. from and to are states of the transaction, equal where only its queue moved on or code says all; from is null for a new transaction, to for one that was removed. Events of queues and senders have a code and no states. queueFrom and queueTo are what the queue shows before and after it, as GET /queues does: the state of what is under way, of several that of the first. They are equal where it did not move, as in an event of one behind the first, and null for senders. Each queueFrom is the queueTo of the queue's event before: a follower misses no state that was stored.
          * @example {
@@ -1787,7 +1954,7 @@ export interface components {
          */
         Problem: {
             /** @enum {unknown} */
-            code: "UNKNOWN_TYPE" | "INVALID_DATA" | "KEY_REUSED" | "NOT_FOUND" | "NOT_CANCELLABLE" | "NOT_RETRYABLE" | "MIGHT_STILL_LAND" | "CONTRADICTED" | "SENDER_BOUND" | "SENDER_EXISTS" | "WEBHOOK_EXISTS" | "WEBHOOK_CONFIGURED" | "TOO_MANY_WEBHOOKS" | "TOO_LARGE" | "BAD_CURSOR" | "BAD_REQUEST" | "STORE_UNAVAILABLE" | "STORE_FULL" | "TOO_MANY_WAITING" | "RATE_LIMITED" | "TOO_SLOW" | "UNAUTHORIZED" | "FORBIDDEN" | "EVENTS_GONE" | "SIMULATORS_BUSY";
+            code: "UNKNOWN_TYPE" | "INVALID_DATA" | "KEY_REUSED" | "NOT_FOUND" | "NOT_CANCELLABLE" | "NOT_RETRYABLE" | "MIGHT_STILL_LAND" | "CONTRADICTED" | "SENDER_BOUND" | "SENDER_EXISTS" | "PROVER_EXISTS" | "WEBHOOK_EXISTS" | "WEBHOOK_CONFIGURED" | "TOO_MANY_WEBHOOKS" | "TOO_LARGE" | "BAD_CURSOR" | "BAD_REQUEST" | "STORE_UNAVAILABLE" | "STORE_FULL" | "TOO_MANY_WAITING" | "RATE_LIMITED" | "TOO_SLOW" | "UNAUTHORIZED" | "FORBIDDEN" | "EVENTS_GONE" | "SIMULATORS_BUSY";
             /**
              * Format: uri-reference
              * @description Where the service explains the code, relative to its address: for people. Programs switch on code.
@@ -2744,7 +2911,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description What is there does not allow it; the code says what. KEY_REUSED, NOT_CANCELLABLE, NOT_RETRYABLE, MIGHT_STILL_LAND, CONTRADICTED, SENDER_BOUND, SENDER_EXISTS, WEBHOOK_EXISTS, WEBHOOK_CONFIGURED, TOO_MANY_WEBHOOKS, INVALID_DATA */
+        /** @description What is there does not allow it; the code says what. KEY_REUSED, NOT_CANCELLABLE, NOT_RETRYABLE, MIGHT_STILL_LAND, CONTRADICTED, SENDER_BOUND, SENDER_EXISTS, PROVER_EXISTS, WEBHOOK_EXISTS, WEBHOOK_CONFIGURED, TOO_MANY_WEBHOOKS, INVALID_DATA */
         Conflict: {
             headers: {
                 [name: string]: unknown;
@@ -2873,6 +3040,15 @@ export interface components {
                 "application/json": components["schemas"]["Sender"];
             };
         };
+        /** @description The prover as it is now. */
+        Prover: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Prover"];
+            };
+        };
     };
     parameters: {
         /**
@@ -2885,6 +3061,11 @@ export interface components {
          * @example plan-p1
          */
         queueName: components["schemas"]["QueueName"];
+        /**
+         * @description The prover's id.
+         * @example 10.0.1.1:3000
+         */
+        proverId: components["schemas"]["ProverId"];
         /**
          * @description The sender's account.
          * @example B62qkYa1o6Mj6uTTjDQCob7FYZspuhkm4RRQhgJg9j4koEBWiSrTQrS
@@ -3071,6 +3252,191 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             403: components["responses"]["Forbidden"];
+        };
+    };
+    listProvers: {
+        parameters: {
+            query?: {
+                /** @description Only those that make this type. */
+                type?: string;
+                /** @description The most items of a page. A page may be shorter and still not be the last. */
+                limit?: components["parameters"]["limit"];
+                /** @description nextCursor of the page before, with the same filters. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page, by id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProverPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    addProver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewProver"];
+            };
+        };
+        responses: {
+            /** @description It was registered with this address before. */
+            200: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prover"];
+                };
+            };
+            /** @description It is registered. */
+            201: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prover"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getProver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The prover's id.
+                 * @example 10.0.1.1:3000
+                 */
+                id: components["parameters"]["proverId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Prover"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeProver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The prover's id.
+                 * @example 10.0.1.1:3000
+                 */
+                id: components["parameters"]["proverId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    drainProver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The prover's id.
+                 * @example 10.0.1.1:3000
+                 */
+                id: components["parameters"]["proverId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Prover"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resumeProver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The prover's id.
+                 * @example 10.0.1.1:3000
+                 */
+                id: components["parameters"]["proverId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Prover"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listQueues: {
