@@ -27,7 +27,7 @@ func (c *Coverage) entries() (all []entry) {
 	}
 	for _, f := range []string{string(lc.FaultError), string(lc.FaultHopeless), string(lc.FaultLost),
 		string(lc.FaultSent), string(lc.FaultWorking), string(lc.FaultNoCall), string(lc.FaultGone),
-		string(lc.FaultBusy), string(lc.FaultUnreached), string(lc.FaultOutOfOrder)} {
+		string(lc.FaultBusy), string(lc.FaultUnreached), string(lc.FaultSpent), string(lc.FaultOutOfOrder)} {
 		all = append(all, entry{"answer", f, c.answersOf(f)})
 	}
 	for _, d := range []lc.Denial{lc.Overtaken, lc.Costly, lc.Used, lc.Unconfirmed} {
