@@ -267,15 +267,16 @@ func TestSignerAway(t *testing.T) {
 // TestHopelessProver: a prover that calls all hopeless is found by another one's word, and rests.
 func TestHopelessProver(t *testing.T) {
 	parted(t, 1, 2, devworker.Options{}, func(w *apartWorld) {
-		w.provers[0].Fail(devworker.Fault{
-			On: devworker.Prove, Kind: devworker.Error, Code: "500", Message: "no such contract", Times: -1})
+		fault := hopeless
+		fault.On, fault.Times = devworker.Prove, -1
+		w.provers[1].Fail(fault) // the one that most of these are given to, by their uids
 		w.Start()
-		for i := range 12 {
+		for i := range 40 {
 			w.Post(fmt.Sprint("q", i), fmt.Sprint("t", i))
 		}
 		<-time.After(2 * time.Hour)
 		lost := 0
-		for i := range 12 {
+		for i := range 40 {
 			if x := w.Get(fmt.Sprint("t", i)); x.State() == tx.Unresolved {
 				lost++
 			}
