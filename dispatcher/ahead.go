@@ -89,7 +89,7 @@ func aheadOf(list []Ahead) []ahead {
 // FitsAhead says whether a worker may be given all of list. What does not fit has to wait
 // until some of it has landed, or has a hash: a signer tells none, and a node does.
 func FitsAhead(list []Ahead) bool {
-	if slices.ContainsFunc(list, func(a Ahead) bool { return a.Hash == "" }) {
+	if slices.ContainsFunc(list, func(a Ahead) bool { return a.Hash == "" && a.Built == nil }) {
 		return false
 	}
 	body, err := encode(aheadOf(list))
