@@ -120,14 +120,17 @@ func testEnqueueDry(f *fixture) {
 		inAll int
 		want  []error
 	}{
-		"room in the queue": {want: []error{nil, nil, queues.ErrKeyReused, nil, nil, queues.ErrTooManyWaiting, queues.ErrTooManyWaiting}},
-		"room in all":       {inAll: 6, want: []error{nil, nil, queues.ErrKeyReused, nil, queues.ErrTooManyInAll, queues.ErrTooManyInAll, queues.ErrTooManyInAll}},
+		"room in the queue": {want: []error{nil, nil, queues.ErrKeyReused, nil, nil, queues.ErrTooManyWaiting,
+			queues.ErrTooManyWaiting}},
+		"room in all": {inAll: 6, want: []error{nil, nil, queues.ErrKeyReused, nil, queues.ErrTooManyInAll,
+			queues.ErrTooManyInAll, queues.ErrTooManyInAll}},
 	} {
 		store := f.open(queues.Options{Namespace: f.store.Namespace, MaxWaiting: 2, MaxWaitingInAll: c.inAll})
 		batch := queues.NewBatch(store)
 		var told []queues.Accepted
 		for _, part := range [][][3]string{
-			{{"u", "s", `1`}, {"u", "s", `1`}, {"u", "s", `2`}}, {{"", "t", `1`}, {"", "t", `1`}, {"", "t", `1`}, {"v", "t", `1`}},
+			{{"u", "s", `1`}, {"u", "s", `1`}, {"u", "s", `2`}}, {{"", "t", `1`}, {"", "t", `1`}, {"", "t", `1`}, {"v", "t",
+				`1`}},
 		} {
 			var items []queues.Item
 			for _, p := range part {

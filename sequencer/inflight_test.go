@@ -23,14 +23,18 @@ func TestBeside(t *testing.T) {
 		chained bool
 		want    []string
 	}{
-		"all are out":                  {ahead: []lifecycle.Member{member("a", out(3)), member("b", out(4))}},
-		"one is being proved":          {ahead: []lifecycle.Member{member("a", out(4)), member("b", early)}, want: []string{"b"}},
-		"one waits with its proof":     {ahead: []lifecycle.Member{member("a", kept), member("b", early)}, want: []string{"a", "b"}},
-		"one is out by now":            {ahead: []lifecycle.Member{member("a", out(4)), member("b", out(5))}, want: []string{"b"}},
-		"one that is out is behind it": {ahead: []lifecycle.Member{member("a", early), member("b", out(4))}, want: []string{"a", "b"}},
-		"one that has not begun":       {ahead: []lifecycle.Member{member("a")}, want: []string{"a"}},
-		"chained":                      {ahead: []lifecycle.Member{member("a", early)}, chained: true},
-		"none is ahead":                {},
+		"all are out": {ahead: []lifecycle.Member{member("a", out(3)), member("b", out(4))}},
+		"one is being proved": {ahead: []lifecycle.Member{member("a", out(4)), member("b", early)},
+			want: []string{"b"}},
+		"one waits with its proof": {ahead: []lifecycle.Member{member("a", kept), member("b", early)},
+			want: []string{"a", "b"}},
+		"one is out by now": {ahead: []lifecycle.Member{member("a", out(4)), member("b", out(5))},
+			want: []string{"b"}},
+		"one that is out is behind it": {ahead: []lifecycle.Member{member("a", early), member("b", out(4))},
+			want: []string{"a", "b"}},
+		"one that has not begun": {ahead: []lifecycle.Member{member("a")}, want: []string{"a"}},
+		"chained":                {ahead: []lifecycle.Member{member("a", early)}, chained: true},
+		"none is ahead":          {},
 	} {
 		train := &lifecycle.Train{Ahead: c.ahead, Commuting: !c.chained}
 		if got := besideOf(train, &tx.Attempt{Nonce: 5}); !slices.Equal(got, c.want) {

@@ -91,8 +91,9 @@ type said struct {
 // Simulate has a worker say what t, which is not posted, would do by the accounts as what is in flight of its
 // queue leaves them or, where the worker that carries that has no time, as they are, and tells the fee that an
 // attempt of it would pay now. No sender is bound: a worker is asked while it is free, or else one that carries
-// something, and decides itself whether it has the time. Errors: dispatcher.ErrNoSimulator, a dispatcher.BusyError where all that could are at
-// work, another error of package dispatcher where none has said it, queues.ErrUnavailable.
+// something, and decides itself whether it has the time. Errors: dispatcher.ErrNoSimulator, a dispatcher.BusyError
+// where all that could are at work, another error of package dispatcher where none has said it,
+// queues.ErrUnavailable.
 func (s *Sequencer) Simulate(ctx context.Context, t *tx.Transaction) (dispatcher.Simulation, uint64, error) {
 	d, _ := s.Types.Lookup(t.Type)
 	remote, able := d.(dispatcher.Simulator)

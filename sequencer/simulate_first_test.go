@@ -148,7 +148,8 @@ func TestSimulateFirstBehind(t *testing.T) {
 							return nil
 						}
 						asked = append(asked, fmt.Sprint(call.UID, " on ", call.Ahead))
-						return &devworker.Fault{Kind: devworker.Answer, Body: `{"ok":false,"failure":{"index":1,"code":"Overflow","message":"m"}}`}
+						return &devworker.Fault{Kind: devworker.Answer,
+							Body: `{"ok":false,"failure":{"index":1,"code":"Overflow","message":"m"}}`}
 					})
 				}
 				w.Start()

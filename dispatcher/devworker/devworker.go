@@ -423,5 +423,5 @@ func (w *Worker) health(*request) answer {
 func (w *Worker) Made() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return int(w.proofs) //nolint:gosec // no test makes so many
+	return int(w.proofs)
 }

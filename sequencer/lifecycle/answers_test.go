@@ -66,7 +66,8 @@ func (w *walk) workerTold(e Effect) Result {
 		a.Fault = FaultNoCall
 		return a
 	}
-	faults := []Fault{FaultError, FaultHopeless, FaultLost, FaultWorking, FaultBusy, FaultUnreached, FaultSpent, FaultOutOfOrder,
+	faults := []Fault{FaultError, FaultHopeless, FaultLost, FaultWorking, FaultBusy, FaultUnreached, FaultSpent,
+		FaultOutOfOrder,
 		NoFault, NoFault}
 	if e.Kind == Dispatch {
 		faults = append(faults, FaultSent)

@@ -690,7 +690,8 @@ func TestMark(t *testing.T) {
 		"put off":  {1, 1},
 		"and over": {2, 1},
 	} {
-		s := Decide(view(batch(tx.PhaseDispatching, post(tx.Refused, over), deferrals(c.deferred)), sawtooth, stands(BatchUnknown),
+		s := Decide(view(batch(tx.PhaseDispatching, post(tx.Refused, over), deferrals(c.deferred)), sawtooth,
+			stands(BatchUnknown),
 			knows(func(l *Local) { l.Submits, l.SubmitAt = 3, clock })))
 		if s.Reason != ReasonPlanning || len(s.Txn.Attempts) != c.attempts || s.Txn.Last().Number != c.attempts ||
 			s.Txn.Last().State != tx.Signed || s.Local.Unsent != c.attempts || s.Local.Confirmed != c.attempts ||
@@ -769,7 +770,8 @@ func TestSubmitted(t *testing.T) {
 	if s = Learn(v, submitTold(SubmitUnknown, false)); s.Txn != nil {
 		t.Errorf("nobody knows, posted again: %+v", s.Txn)
 	}
-	if s = Learn(view(batch(tx.PhaseWatching, post(tx.Pooled)), sawtooth), submitTold(SubmitAccepted, false)); s.Txn != nil {
+	if s = Learn(view(batch(tx.PhaseWatching, post(tx.Pooled)), sawtooth), submitTold(SubmitAccepted,
+		false)); s.Txn != nil {
 		t.Errorf("taken, and known to be there: %+v", s.Txn)
 	}
 	v = view(batch(tx.PhaseDispatching, post(tx.Signed)), sawtooth, unsent)

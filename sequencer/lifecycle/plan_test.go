@@ -80,7 +80,8 @@ func TestPlannedTooDear(t *testing.T) {
 		}
 		const words = "planned for 0.00000025 MINA, and at most 0.000000249 are allowed by now"
 		a := s.Txn.Attempts[0]
-		if most == 250 && (a.Error == nil || a.Error.Message != words || a.Error.Code != tx.CodeExpired || a.EndedAt.IsZero()) {
+		if most == 250 && (a.Error == nil || a.Error.Message != words || a.Error.Code != tx.CodeExpired ||
+			a.EndedAt.IsZero()) {
 			t.Errorf("%d: ended with %+v", most, a.Error)
 		}
 	}
@@ -101,7 +102,8 @@ func TestPlannedTooLate(t *testing.T) {
 	if s.Txn == nil {
 		t.Fatalf("%+v", s)
 	}
-	if a := s.Txn.Last(); a.EndedAt.IsZero() || a.Error == nil || a.Error.Code != tx.CodeExpired || a.Cause != tx.CauseOutdated {
+	if a := s.Txn.Last(); a.EndedAt.IsZero() || a.Error == nil || a.Error.Code != tx.CodeExpired ||
+		a.Cause != tx.CauseOutdated {
 		t.Errorf("%+v", a)
 	}
 }
@@ -376,7 +378,8 @@ func TestLastSlots(t *testing.T) {
 	if s := Decide(v); s.Reason != ReasonPool || !s.Look.After(v.Clock) {
 		t.Errorf("with a BUMP_AFTER longer than any time: %s", told(v, s))
 	}
-	e := Explain(&Scene{View: *view(never, sees(tx.FatePooled, 0), func(v *View) { v.Policy.BumpAfter = most }), Asked: true,
+	e := Explain(&Scene{View: *view(never, sees(tx.FatePooled, 0), func(v *View) { v.Policy.BumpAfter = most }),
+		Asked:  true,
 		Living: alive})
 	if e.Next.Action != StepRaiseFee || !e.Next.At.IsZero() && e.Next.At.Before(now) {
 		t.Errorf("explained: %+v", e.Next)

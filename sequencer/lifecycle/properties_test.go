@@ -172,7 +172,8 @@ func (c *checker) change(v *View, s *Step) {
 	case (a.Phase == tx.PhaseSent || a.Phase == tx.PhaseWatching) && !open && a.Ending == "" &&
 		!v.with(func(t *tx.Transaction) { *t = *a }).stops():
 		c.wrong(v, s, "waits for a block, and nothing is open")
-	case a.Landed != 0 && (a.Phase != tx.PhaseDone || a.Attempt(a.Landed) == nil || a.Attempt(a.Landed).State != tx.Included):
+	case a.Landed != 0 && (a.Phase != tx.PhaseDone || a.Attempt(a.Landed) == nil ||
+		a.Attempt(a.Landed).State != tx.Included):
 		c.wrong(v, s, "landed by an attempt that is not in a block")
 	case a.Ending != "" && a.Phase != tx.PhaseWatching && a.Phase != b.Phase &&
 		(a.Phase != tx.PhaseWaiting || a.Ending != tx.PhaseFailing || b.Phase != tx.PhaseFailing):
@@ -281,7 +282,8 @@ func (c *checker) stamps(v *View, s *Step) {
 		first("SubmittedAt", b.SubmittedAt, a.SubmittedAt, b.SubmittedAt.IsZero())
 	}
 	switch {
-	case moves && (a.Losses != 0 && a.Phase != tx.PhaseWaiting && a.Phase != tx.PhaseDelayed && a.Phase != tx.PhaseDispatching ||
+	case moves && (a.Losses != 0 && a.Phase != tx.PhaseWaiting && a.Phase != tx.PhaseDelayed &&
+		a.Phase != tx.PhaseDispatching ||
 		!a.DueAt.IsZero() && a.Phase != tx.PhaseDelayed):
 		c.wrong(v, s, "another phase, with %d losses, due at %v", a.Losses, a.DueAt)
 	case moves && a.Phase.Final():
@@ -321,7 +323,8 @@ func (c *checker) depths(v *View, s *Step) {
 	}
 	switch {
 	case s.Aside.Person: // has the last word
-	case b.Ending == tx.PhaseDone && a.Reopened && b.Landed == 0 && a.Landed > 0 && b.Attempt(a.Landed).State == tx.Included:
+	case b.Ending == tx.PhaseDone && a.Reopened && b.Landed == 0 && a.Landed > 0 &&
+		b.Attempt(a.Landed).State == tx.Included:
 		// It was DONE by that before, and is looked for again.
 	case a.Landed != 0 && (b.Landed == 0 || b.Reopened && !a.Reopened) && !landed:
 		c.wrong(v, s, "DONE, and not confirmed")

@@ -78,7 +78,8 @@ func TestShown(t *testing.T) {
 func TestSpent(t *testing.T) {
 	t.Parallel()
 	for _, o := range outcomes {
-		if a := (tx.Attempt{State: o}); a.Spent() != (o.Outcome() == "included" || o.Outcome() == "failed" && o != tx.Invalid) {
+		if a := (tx.Attempt{State: o}); a.Spent() != (o.Outcome() == "included" || o.Outcome() == "failed" &&
+			o != tx.Invalid) {
 			t.Errorf("%s: spent %t", o, a.Spent())
 		}
 	}
@@ -515,7 +516,12 @@ func TestRestored(t *testing.T) {
 		a.State, a.EndedAt = tx.Replaced, restoredAt
 		return a
 	}
-	came := hashed(func() tx.Attempt { a := tryAt("S", 3, tx.Signed); a.StartedAt, a.Alone = restoredAt, true; return a }(),
+	came := hashed(func() tx.Attempt {
+		a := tryAt("S", 3, tx.Signed)
+		a.StartedAt, a.Alone = restoredAt,
+			true
+		return a
+	}(),
 		"5J")
 	refused, later := from(1, ended(tryAt("S", 3, tx.Refused)), "5K"), from(2, tryAt("S", 3, tx.Sent), "5L")
 	foundAgain := from(1, ended(tryAt("S", 3, tx.Refused)), "5J")
@@ -746,7 +752,8 @@ func TestRestoredBytesOfNone(t *testing.T) {
 // TestRemember: the latest with something out, until the chain has shown the end of that.
 func TestRemember(t *testing.T) {
 	t.Parallel()
-	out, plan, over := tried(tryAt("S", 3, tx.Sent)), tried(tryAt("S", 3, tx.Planned)), tried(ended(tryAt("S", 3, tx.Expired)))
+	out, plan, over := tried(tryAt("S", 3, tx.Sent)), tried(tryAt("S", 3, tx.Planned)), tried(ended(tryAt("S", 3,
+		tx.Expired)))
 	landed := tried(ended(tryAt("S", 3, tx.Included)))
 	landed.Phase, landed.Landed = tx.PhaseDone, 1
 	failed := tried(ended(tryAt("S", 3, tx.FailedIn)))
@@ -838,7 +845,8 @@ func TestMakesRoomUnweighed(t *testing.T) {
 			t.Errorf("%s: to end as %q", phase, back.Ending)
 		}
 	}
-	for was, want := range map[tx.Phase]tx.Phase{tx.PhaseWaiting: "", tx.PhaseFailing: tx.PhaseFailing, tx.PhaseDone: tx.PhaseDone,
+	for was, want := range map[tx.Phase]tx.Phase{tx.PhaseWaiting: "", tx.PhaseFailing: tx.PhaseFailing,
+		tx.PhaseDone:   tx.PhaseDone,
 		tx.PhaseFailed: tx.PhaseFailed, tx.PhaseUnresolved: tx.PhaseUnresolved} {
 		u := tried(ended(tryAt("S", 3, tx.Expired)))
 		u.Phase, u.Ending = tx.PhaseWatching, was
@@ -884,7 +892,8 @@ func TestLeast(t *testing.T) {
 	if least := Least(before, after); len(least) != 2 || least["S"] != 3 || least["R"] != 7 {
 		t.Errorf("least: %v", least)
 	}
-	if least := Least(tried(ended(tryAt("S", 1, tx.Replaced))), tried(ended(tryAt("S", 1, tx.FailedIn)))); len(least) != 0 {
+	if least := Least(tried(ended(tryAt("S", 1, tx.Replaced))), tried(ended(tryAt("S", 1,
+		tx.FailedIn)))); len(least) != 0 {
 		t.Errorf("of what was over: %v", least)
 	}
 	if least := Least(tried(tryAt("S", 1, tx.Sent)), tried(tryAt("S", 1, tx.Pooled))); len(least) != 0 {

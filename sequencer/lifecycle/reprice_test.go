@@ -161,7 +161,8 @@ func TestReprice(t *testing.T) {
 	if is := Learn(view(behind, auto(3)), r).Txn.Last(); is.Number != 2 || is.Base != "digest" {
 		t.Errorf("it is signed again upon other than what it was made upon: %+v", is)
 	}
-	expired := txn(tx.PhaseDispatching, try(tx.Expired, over, fee(180)), try(tx.Planned, fee(270), supposed(3)), retried(1))
+	expired := txn(tx.PhaseDispatching, try(tx.Expired, over, fee(180)), try(tx.Planned, fee(270), supposed(3)),
+		retried(1))
 	second := r
 	second.Call.Number = 2
 	if s := Learn(view(expired, auto(3)), second); s.Reason == ReasonRepricing {
@@ -274,7 +275,10 @@ func TestResigned(t *testing.T) {
 func TestRaiseByMarket(t *testing.T) {
 	t.Parallel()
 	waits := func(n uint64) *tx.Transaction {
-		return txn(tx.PhaseWatching, try(tx.Pooled, fee(n), weighing(3), func(a *tx.Attempt) { a.Slot, a.SentSlot = 290, 290 }))
+		return txn(tx.PhaseWatching, try(tx.Pooled, fee(n), weighing(3), func(a *tx.Attempt) {
+			a.Slot, a.SentSlot = 290,
+				290
+		}))
 	}
 	long := knows(func(l *Local) { l.SentAt = clock.Add(-minutes(20)) })
 	const left = "pool; look in 3m0s"

@@ -13,7 +13,8 @@ import (
 // anyRecord is a transaction with up to three attempts of any kind, in the order in which they were
 // planned: of two senders, at two nonces, most of them alike.
 func anyRecord(r *rand.Rand, ledger bool) *tx.Transaction {
-	outcomes := []tx.AttemptState{tx.Planned, tx.Signed, tx.Sent, tx.Unknown, tx.Refused, tx.Expired, tx.Replaced, tx.FailedIn}
+	outcomes := []tx.AttemptState{tx.Planned, tx.Signed, tx.Sent, tx.Unknown, tx.Refused, tx.Expired, tx.Replaced,
+		tx.FailedIn}
 	phases := []tx.Phase{tx.PhaseDispatching, tx.PhaseWaiting, tx.PhaseFailed, tx.PhaseWatching, tx.PhaseDone}
 	t, at := &tx.Transaction{UID: "a", Queue: "q", Phase: phases[r.IntN(len(phases))], Sender: "S"}, int64(1)
 	if ledger {
@@ -255,7 +256,8 @@ func TestAdoptedAs(t *testing.T) {
 // TestStoodAgain: what is DONE by a block again stands there with the nonce that it has.
 func TestStoodAgain(t *testing.T) {
 	t.Parallel()
-	s := Decide(view(txn(tx.PhaseWatching, try(tx.Included, over, at(9)), try(tx.Sent), ending(tx.PhaseDone)), sees(tx.FateExpired, 9)))
+	s := Decide(view(txn(tx.PhaseWatching, try(tx.Included, over, at(9)), try(tx.Sent), ending(tx.PhaseDone)),
+		sees(tx.FateExpired, 9)))
 	if s.Txn == nil || s.Txn.Landed != 1 || !s.Txn.Reopened || s.Aside.LandedWith == nil || *s.Aside.LandedWith != 9 {
 		t.Errorf("%+v", s)
 	}
@@ -427,7 +429,8 @@ func TestResends(t *testing.T) {
 // attempt is to be made. What is bound no more is not known to those around it.
 func TestInOrder(t *testing.T) {
 	t.Parallel()
-	for o, want := range map[tx.AttemptState]bool{tx.Planned: false, tx.Unknown: false, tx.Signed: true, tx.Sent: true, tx.Pooled: true} {
+	for o, want := range map[tx.AttemptState]bool{tx.Planned: false, tx.Unknown: false, tx.Signed: true, tx.Sent: true,
+		tx.Pooled: true} {
 		m := Member{Txn: tried(tryAt("S", 3, o))}
 		if m.inOrder() != want {
 			t.Errorf("%s: in order %t", o, !want)

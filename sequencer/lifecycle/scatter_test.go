@@ -52,7 +52,8 @@ func (c *checker) keepsPlace(v *View, s *Step) {
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
-var outcomes = []tx.AttemptState{tx.Planned, tx.Signed, tx.Sent, tx.Pooled, tx.Included, tx.FailedIn, tx.Expired, tx.Replaced, tx.Refused, tx.Unknown}
+var outcomes = []tx.AttemptState{tx.Planned, tx.Signed, tx.Sent, tx.Pooled, tx.Included, tx.FailedIn, tx.Expired,
+	tx.Replaced, tx.Refused, tx.Unknown}
 
 // scattered is a view of a record of up to three attempts.
 func scattered(r *rand.Rand) *View {

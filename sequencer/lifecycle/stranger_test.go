@@ -15,7 +15,8 @@ func TestStrangerIsNamed(t *testing.T) {
 		"5Jstranger": "its nonce was spent by 5Jstranger, which is not ours",
 		"":           "its nonce was spent by a command that is not ours, in no block that the nodes still hold",
 	} {
-		_, step := decides(sees(tx.FateDisplaced, 5, func(g *tx.Sighting) { g.Hash = hash }))(txn(tx.PhaseWatching, try(tx.Sent)))
+		_, step := decides(sees(tx.FateDisplaced, 5, func(g *tx.Sighting) { g.Hash = hash }))(txn(tx.PhaseWatching,
+			try(tx.Sent)))
 		var all []string
 		if e := step.Txn.Attempts[0].Error; e != nil {
 			all = append(all, e.Message)

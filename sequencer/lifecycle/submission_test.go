@@ -76,7 +76,8 @@ func TestSubmission(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
-	for _, status := range []tx.DLTStatus{"", tx.DLTUnknown, tx.DLTDelayed, tx.DLTPending, tx.DLTValid, tx.DLTInvalid, tx.DLTCommitted} {
+	for _, status := range []tx.DLTStatus{"", tx.DLTUnknown, tx.DLTDelayed, tx.DLTPending, tx.DLTValid, tx.DLTInvalid,
+		tx.DLTCommitted} {
 		if !met[status] {
 			t.Errorf("no row has %q", status)
 		}

@@ -35,7 +35,8 @@ func builtRows() row {
 	gone := kept.Clone()
 	gone.Attempts[0].Cause = tx.CauseBase
 	again := gone.Clone()
-	again.Attempts = append(again.Attempts, tx.Attempt{Number: 2, Sender: payer, Nonce: nonce, Fee: 100, State: tx.Planned})
+	again.Attempts = append(again.Attempts, tx.Attempt{Number: 2, Sender: payer, Nonce: nonce, Fee: 100,
+		State: tx.Planned})
 	two := knows(func(l *Local) { l.Taken = 2 })
 	bytes := knows(func(l *Local) { l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("bytes")} })
 	last := Member{Txn: txn(tx.PhaseDispatching, try(tx.Planned, unplaced, upon("another")))}

@@ -206,7 +206,8 @@ func TestOpened(t *testing.T) {
 		*l = Local{Taken: 2, Marked: 2, Unsent: 2, SentAt: clock, Resent: 3, Said: Said{Number: 2},
 			Asked: Asked{Overtaken: true}}
 	})
-	v := view(txn(tx.PhaseDelayed, try(tx.FailedIn, shallow, in), try(tx.Planned, over, at(8)), cancelling), early, worldly)
+	v := view(txn(tx.PhaseDelayed, try(tx.FailedIn, shallow, in), try(tx.Planned, over, at(8)), cancelling), early,
+		worldly)
 	s := Decide(v)
 	if a := s.Txn.Attempts[0]; !a.Open() || a.Height != 0 || a.StateHash != "" || a.Confirmations != 0 || a.Error != nil {
 		t.Errorf("%+v", a)
@@ -214,7 +215,8 @@ func TestOpened(t *testing.T) {
 	if !reflect.DeepEqual(s.Local, Local{}) {
 		t.Errorf("known still: %+v", s.Local)
 	}
-	v = view(txn(tx.PhaseDone, try(tx.FailedIn, shallow, in), try(tx.Included, at(8), block), landedBy(2), try(tx.Signed, at(8)),
+	v = view(txn(tx.PhaseDone, try(tx.FailedIn, shallow, in), try(tx.Included, at(8), block), landedBy(2), try(tx.Signed,
+		at(8)),
 		func(t *tx.Transaction) { t.Reopened = true }), early, worldly, sees(tx.FateFailed, 5))
 	s = Decide(v)
 	want := []tx.AttemptState{tx.Included, tx.Replaced, tx.FailedIn} // the last is the one in the block

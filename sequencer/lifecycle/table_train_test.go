@@ -523,7 +523,8 @@ func TestNoneOutlivesTheOneAhead(t *testing.T) {
 		v.Local.SentAt = clock.Add(-time.Hour)
 		v.Tip.TipSlot, v.Tip.Slot = 320, 320
 	}
-	raised := Member{Txn: txn(tx.PhaseSent, try(tx.Signed, at(6), until(330)), try(tx.Signed, at(6), fee(150), until(332)))}
+	raised := Member{Txn: txn(tx.PhaseSent, try(tx.Signed, at(6), until(330)), try(tx.Signed, at(6), fee(150),
+		until(332)))}
 	failed := Member{Txn: txn(tx.PhaseDelayed, try(tx.FailedIn, at(6), over))}
 	for name, c := range map[string]struct {
 		v    *View

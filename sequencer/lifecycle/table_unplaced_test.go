@@ -27,7 +27,8 @@ func madeAtOnce() row {
 	ready := txn(tx.PhaseDispatching, early(11))
 	waits := Member{Txn: txn(tx.PhaseDispatching, try(tx.Planned, at(30), unplaced))}
 	hasProof := Member{Txn: txn(tx.PhaseDispatching, early(30))}
-	hadNonce := Member{Txn: txn(tx.PhaseDispatching, try(tx.Planned, at(30), over, failedBy(tx.CodeProvedAhead)), deferrals(1))}
+	hadNonce := Member{Txn: txn(tx.PhaseDispatching, try(tx.Planned, at(30), over, failedBy(tx.CodeProvedAhead)),
+		deferrals(1))}
 	lostAhead := Member{Txn: txn(tx.PhaseDispatching, try(tx.Planned, at(6)), losses(1))}
 	asFirst := Member{Txn: txn(tx.PhaseDispatching, deferrals(1))}
 	began := Member{Txn: txn(tx.PhaseDispatching, try(tx.FailedIn, over), deferrals(1), try(tx.Planned, at(8)))}
@@ -259,7 +260,8 @@ func TestJoinsAtOnce(t *testing.T) {
 		"as many as may have a nonce, and one is made beside them": {
 			[]Member{member(7, tx.FatePooled), member(8, tx.FatePooled), member(9, tx.FatePooled), proved}, 2, nil, true},
 		"as many as may be made beside those": {
-			[]Member{member(7, tx.FatePooled), member(8, tx.FatePooled), member(9, tx.FatePooled), proved, proved}, 2, nil, false},
+			[]Member{member(7, tx.FatePooled), member(8, tx.FatePooled), member(9, tx.FatePooled), proved, proved}, 2, nil,
+			false},
 		"two that are out have one nonce": {[]Member{member(7, tx.FatePooled), unmade(7), member(7, tx.FatePooled)}, 9, nil, false},
 	} {
 		now := tip

@@ -299,8 +299,10 @@ func (w *walk) look() {
 
 // sightingOf is any sighting that a tracker may give of a watch.
 func sightingOf(r *rand.Rand, w *tx.Watch) tx.Sighting {
-	fates := []tx.Fate{tx.FateUnknown, tx.FateAbsent, tx.FatePooled, tx.FateIncluded, tx.FateFailed, tx.FateDisplaced, tx.FateExpired}
-	g := tx.Sighting{Fate: fates[r.IntN(len(fates))], Nonce: w.Nonce, Agreed: r.IntN(4) > 0, Height: 190, StateHash: "3N190"}
+	fates := []tx.Fate{tx.FateUnknown, tx.FateAbsent, tx.FatePooled, tx.FateIncluded, tx.FateFailed, tx.FateDisplaced,
+		tx.FateExpired}
+	g := tx.Sighting{Fate: fates[r.IntN(len(fates))], Nonce: w.Nonce, Agreed: r.IntN(4) > 0, Height: 190,
+		StateHash: "3N190"}
 	if g.Fate == tx.FateExpired && w.ValidUntil == 0 {
 		g.Fate = tx.FateAbsent
 	}

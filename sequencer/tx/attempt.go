@@ -143,6 +143,7 @@ func (s AttemptState) Shallow() AttemptState {
 	return s
 }
 
+// Deep is what s is once it is SETTLE_DEPTH deep in the chain.
 func (s AttemptState) Deep() AttemptState {
 	switch s {
 	case FailedShallow:

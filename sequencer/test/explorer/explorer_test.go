@@ -26,7 +26,7 @@ const quickly = 10_000
 // unmet are the words that no world of CI meets, and why.
 var unmet = map[string]string{
 	"answer working":      "it changes nothing: the same question follows, within bounds that the table shows",
-	"answer spent":        "it is as an answer that its worker is away, and the sender rests until it may sign: the table shows it",
+	"answer spent":        "as one that its worker is away, and its sender rests until it may sign: the table shows it",
 	"reason waiting":      "what waits is driven by nobody",
 	"reason bound":        "a bind is the store's, and no decision",
 	"denial used":         "it takes three of a queue, and a reorganisation of two blocks",

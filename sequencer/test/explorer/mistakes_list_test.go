@@ -54,7 +54,8 @@ func knownMistakes() []mistake {
 			"	case !c.Aside.Person && was.Claim != c.Before.Claim:\n		return nil, nil, ErrFenced\n" +
 				"	case was.Revision != c.Before.Revision:\n		return nil, nil, ErrStale\n", ""},
 		{"a lost answer forgotten while its worker starts again", "it starts again", decisions + "decide.go",
-			"p != tx.PhaseDispatching && p != tx.PhaseWaiting && p != tx.PhaseDelayed", "p != tx.PhaseDispatching && p != tx.PhaseDelayed"},
+			"p != tx.PhaseDispatching && p != tx.PhaseWaiting && p != tx.PhaseDelayed",
+			"p != tx.PhaseDispatching && p != tx.PhaseDelayed"},
 		{"a sender rests without an end for what payloads can make", "one is doubted", decisions + "learn.go",
 			"Rest: v.Policy.Pause(r.Ill - limit), By: ByDoubt", "Rest: Never, By: ByDoubt"},
 		{"work goes on under claims that may have run out", "two processes, one sleeps", decisions + "drive.go",
@@ -169,7 +170,8 @@ func mistakesOfAKind() []mistake {
 			"		if g.Agreed && g.Depth >= v.Policy.Finality {", "		if g.Fate == tx.FateIncluded {"},
 		{"one node believed that it has failed", "two nodes, failed", decisions + "watch.go",
 			"	case tx.FateFailed, tx.FateDisplaced, tx.FateExpired:\n		return g.Agreed &&",
-			"	case tx.FateFailed, tx.FateDisplaced, tx.FateExpired:\n		return g.Fate == tx.FateFailed && !g.Agreed || g.Agreed &&"},
+			"	case tx.FateFailed, tx.FateDisplaced, tx.FateExpired:\n" +
+				"		return g.Fate == tx.FateFailed && !g.Agreed || g.Agreed &&"},
 		{"the claim dropped of what is DONE", "nothing goes wrong", decisions + "effects.go",
 			"Keep: after.Watched()", "Keep: after.Watched() && after.Phase != tx.PhaseDone"},
 		{"the claim dropped of what ended and may land", "legacy, answers lost", decisions + "effects.go",

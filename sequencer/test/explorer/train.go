@@ -69,7 +69,8 @@ func (s *State) join(p int, queue string) bool {
 		}
 		members = append(members, m)
 	}
-	if !proc.sure() || proc.draining || !s.policy.Joins(members, s.world.Width, max(s.world.AtOnce, 1), s.world.Builds, proc.tip) {
+	if !proc.sure() || proc.draining || !s.policy.Joins(members, s.world.Width, max(s.world.AtOnce, 1), s.world.Builds,
+		proc.tip) {
 		return false
 	}
 	if now := s.store.queue(queue).Run; len(now) == 0 || now[len(now)-1] != run[len(run)-1] {

@@ -159,7 +159,7 @@ func (w *World) zero() time.Time {
 }
 
 // asks reports whether a process has replicas confirm what it stores.
-func (w *World) asks(p int) bool { return w.Replicas && !(w.Apart && p > 0) }
+func (w *World) asks(p int) bool { return w.Replicas && (!w.Apart || p == 0) }
 
 // vouched reports whether whatever left, and was to be confirmed, is on what may be promoted.
 func (w *World) vouched() bool { return w.Replicas && !w.Another && !w.Apart || w.Budget[Forget] == 0 }

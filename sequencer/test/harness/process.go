@@ -129,7 +129,7 @@ func (w *World) Process(l Links) *Process {
 		Health: client.Health, Reaches: client.Reaches, SimulateFirst: w.SimulateFirst,
 		Local: func() []string { return slices.Sorted(maps.Keys(l.Local)) },
 	})
-	p.hooks.Wrong = p.Sequencer.WrongProver
+	p.hooks.Wrong = p.WrongProver
 	p.Pool.SetHost(senders.Host{Process: p.Process()})
 	return p
 }
