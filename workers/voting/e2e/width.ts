@@ -12,7 +12,7 @@ import { World } from './world.js';
 // the votes of one claim in one queue, and a plan with its shares in another, once with each
 // of WIDTHS. What they leave has to be the same.
 //
-//     node dist/e2e/width.js       VOTES=48 WIDTHS=12,1 SLOT=65 E2E_PROOFS=off
+//     node dist/e2e/width.js       VOTES=48 WIDTHS=12,1 SLOT=65 PROVERS=1 E2E_PROOFS=off
 //
 // A node is given one command every five seconds, so a slot that is to take twelve lasts a minute.
 

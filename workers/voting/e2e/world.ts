@@ -205,6 +205,7 @@ export class World {
       WORKER_TOKEN: this.#token,
       WORKER_STORE: join(this.#folder, 'store'),
       PROOFS: this.proofs,
+      PROVERS: process.env['PROVERS'] ?? '1',
       CRASH_FILE: this.#crashFile,
       ...more,
     };
