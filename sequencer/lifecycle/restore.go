@@ -415,9 +415,9 @@ func Kept(before, after *tx.Transaction, now time.Time) *tx.Transaction {
 	return u
 }
 
-// Passed is after as DONE by what was found of it. It is for where other has its sender or its queue,
-// is in flight, and came after it: other cannot have begun before its predecessor was DONE. From then
-// on it is looked for on the chain, like a DONE that a reorg has taken back. It is nil
+// Passed is after, DONE by the attempt that is put back. It is used where other, which came later, has
+// its sender or its queue and is in flight: other could not begin before that one was DONE. The chain is
+// then asked for the block, as of a DONE that a reorg has taken back. It is nil
 //
 //   - if other came first, whose end is waited for instead; or
 //   - if known is only remembered, and was in no block: its nonce may be another's by now.

@@ -8,8 +8,8 @@ import (
 
 // A type may say that what one of its transactions requires never comes back once that has
 // taken effect (a nullifier, an account that is new). A second landing then has no effect, so
-// what failed in a block is tried again as soon as that stands RetryDepth deep, long before
-// SETTLE_DEPTH. Until it is that deep too the attempt is shallow: a reorganisation may let
+// what failed in a block may be tried again once that stands RetryDepth deep, long before
+// SETTLE_DEPTH; endDepth says when it waits all the same. Until it is that deep too the attempt is shallow: a reorganisation may let
 // it land after all.
 //
 // Three rules keep the promises. One nonce of a transaction is shallow at a time, and watched
@@ -120,8 +120,8 @@ func (v *View) unopened(s Step) Step {
 	return s
 }
 
-// turnBack: what it landed by has come to nothing for good, and another attempt, that had
-// failed before, may have landed since in its place.
+// turnBack credits DONE to another attempt: the one that made it DONE can no longer land, and a shallow
+// one may have landed in its place.
 func (v *View) turnBack() Step {
 	g := &v.Sighting
 	failed := attemptOf(v.Txn, g).Number

@@ -1,4 +1,5 @@
-// The accounts that pay, and the workers that sign for them: all of them, and each by itself.
+// The accounts that pay, the workers that sign for them, and the provers without a key: all of them, and each
+// sender by itself.
 
 import { can, get, list, post } from '../api.js';
 import { act, ask, copy } from '../actions.js';
@@ -17,18 +18,41 @@ export function open({ args: [account], refresh }) {
 }
 
 function openAll(refresh) {
-  let found = null;
+  let found = null, provers = null;
   return {
     ready: () => found !== null,
-    async load() { found = await list('/senders', {}, 1000); },
+    async load() { [found, provers] = await Promise.all([list('/senders', {}, 1000), list('/provers', {}, 1000)]); },
     render: () => [
       h('div', { class: 'head' }, h('h1', null, 'Senders'), h('span', { class: 'muted' }, plural(found.items.length, 'sender'))),
       h('section', { class: 'card' }, table(['Account', 'State', 'Queue', '#Nonce', '#Balance', '*Worker', can('admin') && '>Actions'], found.items.map((s) => [
         s.accountId, senderLink(s.accountId, 20), standing(s),
         queueLink(s.queue, 24), s.nonce === null ? '–' : count(s.nonce), mina(s.balance), worker(s), button(s, refresh),
       ]), 'There is none: nothing can be sent. Register one with POST /api/v1/senders, or in SEQUENCER_SENDERS.')),
+      provers.items.length > 0 && h('section', { class: 'card', key: 'provers' }, h('h2', null, plural(provers.items.length, 'prover'), ' without a key'),
+        table(['Prover', 'State', 'Types', '#At work', '#Memory', '#Proofs in an hour', '*In use', can('admin') && '>Actions'], provers.items.map((p) => [
+          p.id, h('span', { class: 'mono' }, p.id), chip(p.available || p.load > 0 ? p.state : 'OUT'), p.types.join(', ') || '–',
+          `${p.load} of ${p.atOnce}`, p.memory === null ? '–' : `${(p.memory / 2 ** 30).toFixed(1)} GiB`, count(p.proofsLastHour), use(p), proverButton(p, refresh),
+        ]), '')),
     ],
   };
+}
+
+/** Whether a prover is in use, and why not. */
+function use(p) {
+  const is = p.available
+    ? h('span', { class: 'health s-DONE' }, mark('DONE'), ' In use')
+    : h('span', { class: 'health s-RETRY' }, mark('OUT'), ' ', why(p.reason), p.since && [', since ', time(p.since)], p.until && [', asked again ', until(p.until)]);
+  return [is, p.detail && h('small', { class: 'muted block' }, p.detail), h('small', { class: 'muted block' }, p.url)];
+}
+
+function proverButton(p, refresh) {
+  const [verb, name] = p.reason ? ['resume', 'Resume'] : ['drain', 'Drain'];
+  return h('button', {
+    type: 'button', key: verb, 'aria-label': `${name} ${p.id}`, onclick: async () => {
+      if (verb === 'drain' && await ask({ title: `Drain ${p.id}?`, text: 'It ends the proofs that it is at work on, and is given no others until it is resumed.', action: 'Drain' }) === null) return;
+      await act('prover ' + p.id, async () => { const r = await post('/provers/' + encodeURIComponent(p.id) + '/' + verb); await refresh(); return r; }, `${p.id} is ${verb}${verb === 'drain' ? 'ed' : 'd'}.`);
+    },
+  }, name);
 }
 
 const last = 20;
