@@ -70,6 +70,7 @@ func TestOn(t *testing.T) {
 	const mismatch = "retryable WORKER_MISMATCH, nothing sent"
 	for _, tt := range []struct{ name, body, on, behind, alone string }{
 		{"right", `{"hash":"5J","on":"` + lastEffects + `","signed":"{}"}`, lastEffects, "hash=5J, signed={}", "hash=5J, signed={}, " + mismatch},
+		{"right, by its hash", `{"hash":"5J","on":"5J9","signed":"{}"}`, "5J9", "hash=5J, signed={}", "hash=5J, signed={}, " + mismatch},
 		{"the first of two", `{"hash":"5J","on":"5J8","signed":"{}"}`, "5J8", "hash=5J, signed={}, " + mismatch, "hash=5J, signed={}, " + mismatch},
 		{"missing", `{"hash":"5J","signed":"{}"}`, "", "hash=5J, signed={}, " + mismatch, "hash=5J, signed={}"},
 		{"null", `{"hash":"5J","on":null,"signed":"{}"}`, "", "hash=5J, signed={}, " + mismatch, "hash=5J, signed={}"},

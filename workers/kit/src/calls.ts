@@ -261,8 +261,12 @@ function doesSame(one: string, other: string): boolean {
   }
 }
 
-/** What an answer was built upon is as the call has it, or as it was built: what is kept may be older. */
+/**
+ * What an answer was built upon is as the call has it, by hash where there is one, or as it was built: what is
+ * kept may be older.
+ */
 function upon({ ahead }: CallBody, { on: built, ...result }: TxnResult): TxnResult {
-  const on = digestOf(ahead) ?? built;
+  const last = ahead?.at(-1);
+  const on = (last && 'hash' in last ? last.hash : digestOf(ahead)) ?? built;
   return on === undefined ? result : { ...result, on };
 }

@@ -26,7 +26,7 @@ test('as many as there are provers are proved at a time, and the rest is as with
     const soon = { ...first, nonce: 1, previous: [] };
     const ahead = [{ uid: 'sign', nonce: 0, hash, signed: bytes! }];
     const behind = await post('/prove/SIGN', { ...call('SIGN', 'behind', {}, soon), ahead });
-    assert.deepEqual([behind.body.error, behind.body.on], [null, effectsOf(bytes!)]);
+    assert.deepEqual([behind.body.error, behind.body.on], [null, hash]);
     const late = { ...call('SIGN', 'late', {}, soon), ahead: [{ ...ahead[0]!, signed: '{}' }] };
     const { error } = (await post('/prove/SIGN', late)).body;
     assert.deepEqual([error?.code, error?.exception], ['20202', null]);
