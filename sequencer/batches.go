@@ -230,12 +230,15 @@ func (o *owner) lookAtBatch(b *books) {
 	b.mu.Lock()
 	seen := b.seen[o.uid]
 	b.mu.Unlock()
-	o.mu.Lock()
+	o.train.mu.Lock()
 	news := seen.State != o.stands || o.first
 	o.stands = seen.State
-	o.mu.Unlock()
-	if news {
-		o.leave(word{unhurried: !o.bound.Load()})
+	o.train.mu.Unlock()
+	switch {
+	case news && o.bound.Load():
+		o.leave(word{chain: true})
+	case news:
+		o.leaveLater()
 	}
 }
 

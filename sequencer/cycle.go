@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"mina-sequencer/dispatcher"
@@ -97,7 +96,7 @@ func (s *Sequencer) look(ctx context.Context, uids []string) {
 		return
 	}
 	for _, t := range ts {
-		switch err := s.relist(ctx, t); {
+		switch _, err := s.Store.InFlight(ctx, t.Queue); {
 		case errors.Is(err, queues.ErrUnavailable):
 			s.Log.Warn("reading due transactions failed", "err", err)
 			return
@@ -107,8 +106,7 @@ func (s *Sequencer) look(ctx context.Context, uids []string) {
 				s.Log.Warn("a claim is still due", about(t, "err", err)...)
 			}
 		case s.owns(t):
-			s.own(s.newOwner(t, lifecycle.Local{}), nil)
-			s.leave(t.UID, due)
+			s.own(s.newOwner(t, lifecycle.Local{}), due)
 		}
 	}
 }
@@ -139,13 +137,13 @@ func (s *Sequencer) owns(t *tx.Transaction) bool {
 	return len(t.Claim) > n && t.Claim[:n] == s.process && t.Claim[n] == ':'
 }
 
-// unhurried is how many owners run at a time that nobody waits for.
+// unhurried is how many words are heard at a time that nobody waits for.
 const unhurried = 8
 
-// tellAll leaves word to all owners.
+// tellAll leaves word to all trains.
 func (s *Sequencer) tellAll(w word) {
-	for _, o := range s.owners {
-		o.leave(w)
+	for _, t := range s.trains {
+		t.leave(w)
 	}
 }
 
@@ -191,7 +189,7 @@ func (s *Sequencer) bindWhile(ctx context.Context, possible func() bool, r queue
 			o := s.newOwner(b.Transaction, lifecycle.BoundHere(&sender))
 			o.worker = dispatcher.Worker{AccountID: b.Sender, URL: b.URL}
 			s.boundHere(b.Transaction)
-			s.own(o, func() { s.lists(b.Transaction.Queue, []string{b.Transaction.UID}, b.Width) })
+			s.own(o, word{runs: true, width: b.Width})
 		}
 		if len(bound) < n {
 			return
@@ -240,7 +238,7 @@ func (s *Sequencer) boundQueues() int {
 		}
 	}
 	for _, t := range s.trains {
-		n -= len(t.uids) - 1
+		n -= max(0, int(t.size.Load())-1)
 	}
 	return n
 }
@@ -355,18 +353,16 @@ func (s *Sequencer) pollLoop(ctx context.Context) {
 		s.lookAtPool(ctx)
 		s.warnOfBlocks()
 		s.mu.Lock()
-		news := map[string]bool{}
-		for uid, o := range s.owners {
-			news[uid] = o.look(s.Policy.Finality)
+		for _, o := range s.owners {
+			o.look(s.Policy.Finality)
 		}
 		wanted := s.wanted.Swap(false) // before anybody hears of this look: it may ask for the next one
 		close(s.polled)
 		s.polled = make(chan struct{})
-		for queue, t := range s.trains {
-			if len(t.uids) > 1 && slices.ContainsFunc(t.uids, func(uid string) bool { return news[uid] }) {
-				s.tellTrain(t, "") // what is made on it looks, too
+		for _, t := range s.trains {
+			if t.wide.Load() && t.size.Load() > 0 {
+				t.leave(word{look: true})
 			}
-			s.joinSoon(queue, t)
 		}
 		s.mu.Unlock()
 		if wanted {

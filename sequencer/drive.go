@@ -5,8 +5,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,28 +14,27 @@ import (
 	"mina-sequencer/sequencer/tx"
 )
 
-// An owner drives one transaction that this process holds the claim of. What is known
-// of it belongs to one goroutine at a time, which runs while there is something to do;
-// everybody else leaves word.
+// An owner drives one transaction that this process holds the claim of. It is of one train,
+// whose goroutine does all that it does; everybody else leaves word.
 type owner struct {
-	s   *Sequencer
-	uid string
+	s     *Sequencer
+	train *train
+	uid   string
+	books *books // of its ledger; nil of what is for Mina, or for one that is not known here
 
-	mu      sync.Mutex
-	words   []word
-	running bool
-	gone    bool        // another owner, or nobody, drives it
-	seen    tx.Sighting // that it was last told of
-	first   bool        // the first look at the chain is waited for
-	stands  lifecycle.BatchState
-	books   *books // of its ledger; nil of what is for Mina, or for one that is not known here
+	// Under mu of the train.
+	seen   tx.Sighting // that it was last told of
+	first  bool        // the first look at the chain is waited for
+	stands lifecycle.BatchState
 
 	bound atomic.Bool // has a sender
+	halts atomic.Bool // would be taken, but for a network that takes nothing
 	stall atomic.Pointer[stall]
-	shown shown // what the others of its train see of it; under mu of s
 
-	// Of the goroutine that runs.
+	// Of the goroutine of the train.
 	drive  *lifecycle.Drive
+	awake  bool  // is one of those that the train has woken
+	shown  shown // what the others of the train know of it
 	worker dispatcher.Worker
 	ahead  *ahead             // what the latest attempt is built upon
 	built  *built             // what its worker has built of it
@@ -47,20 +44,6 @@ type owner struct {
 	// tries are those in a row in which the store did not do its part. What is read ends none
 	// of them: a store that takes no writes, or has no replica, is read without an end.
 	tries int
-}
-
-// A word is what others leave to an owner: that something happened, what came of an
-// effect, or that the record has changed.
-type word struct {
-	call    lifecycle.Effect
-	result  lifecycle.Result
-	txn     *tx.Transaction // that result tells of
-	built   *built          // what it is of
-	changed bool
-	anew    bool // and what the store was asked is to be asked anew
-	due     bool // by the clock of the store
-	// unhurried: nobody waits for what follows.
-	unhurried bool
 }
 
 func (s *Sequencer) newOwner(t *tx.Transaction, local lifecycle.Local) *owner {
@@ -77,85 +60,35 @@ func (s *Sequencer) newOwner(t *tx.Transaction, local lifecycle.Local) *owner {
 // keeps notes what others may know of the record.
 func (o *owner) keeps(t *tx.Transaction) {
 	o.bound.Store(t.Phase.Bound())
+	o.halts.Store(t.Halts())
 	o.stall.Store(stallOf(t))
 }
 
-// own has o drive its transaction from now on, and bound, if it was bound just now, list it
-// with what runs of its queue. If this process drives it already, that one reads it anew: the
-// claim may be another one. It is all done at once: who drove it before may be leaving, and
-// takes it off that list.
-func (s *Sequencer) own(o *owner, bound func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if bound != nil {
-		bound()
-	}
-	if known := s.owners[o.uid]; known != nil {
-		known.leave(word{changed: true})
-		return
-	}
-	s.owners[o.uid] = o
-	l := o.drive.Local()
-	o.shown = shown{lifecycle.MemberOf(o.drive.Txn(), tx.Sighting{}, &l), o.drive.IsStale(), nil}
-	s.recovery.Stored(o.drive.Txn(), nil)
-	o.watch()
-	o.leave(word{})
-}
-
-// leave leaves word, and has it handled if nobody does now.
+// leave leaves word for it.
 func (o *owner) leave(w word) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.gone {
-		if a, is := w.result.(lifecycle.Answer); is {
-			o.s.work.Go(func(ctx context.Context) { o.s.record(ctx, w.txn, a) })
-		}
-		return
-	}
-	o.words = append(o.words, w)
-	if o.running {
-		return
-	}
-	o.running = o.s.work.Go(func(ctx context.Context) {
-		if w.unhurried {
-			o.s.unhurried <- struct{}{}
-			defer func() { <-o.s.unhurried }()
-		}
-		o.run(ctx)
-	})
+	w.uid = o.uid
+	o.train.leave(w)
 }
 
-// run acts as long as there is something to do. Whether the claim is surely still this
-// process's is looked at first, and the words that were left are handled then: a claim that
-// was lost and is believed again comes with the word that the record is to be read.
-func (o *owner) run(ctx context.Context) {
-	for more := true; ; {
-		live := o.s.live()
-		words, running := o.take(more)
-		if !running {
-			return
-		}
-		if slices.ContainsFunc(words, func(w word) bool { return w.due }) {
-			o.putOff(ctx)
-		}
-		for _, w := range words {
-			switch {
-			case w.anew:
-				o.drive.Anew()
-			case w.changed:
-				o.drive.Stale()
-			}
-			if a, is := w.result.(lifecycle.Answer); is && a.Fault != lifecycle.NoFault {
-				o.worker = dispatcher.Worker{} // it may be somewhere else by now
-			}
-			if w.built != nil {
-				o.built = w.built
-			}
-			o.drive.Add(w.call, w.result)
-		}
-		more = o.act(ctx, live)
-		o.show()
+// hear takes in what it was told.
+func (o *owner) hear(ctx context.Context, w word) {
+	o.train.wake(o)
+	if w.due {
+		o.putOff(ctx)
 	}
+	switch {
+	case w.anew:
+		o.drive.Anew()
+	case w.changed:
+		o.drive.Stale()
+	}
+	if a, is := w.result.(lifecycle.Answer); is && a.Fault != lifecycle.NoFault {
+		o.worker = dispatcher.Worker{} // it may be somewhere else by now
+	}
+	if w.built != nil {
+		o.built = w.built
+	}
+	o.drive.Add(w.call, w.result)
 }
 
 // putOff has no clock of the store look at what has an owner. The owner does so, and reads the
@@ -167,25 +100,16 @@ func (o *owner) putOff(ctx context.Context) {
 	}
 }
 
-// take takes the words that were left. It reports false if there is nothing more to do.
-func (o *owner) take(more bool) (words []word, running bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	words, o.words = o.words, nil
-	o.running = (more || len(words) > 0) && !o.gone
-	return words, o.running
-}
-
 // act does one thing, and reports whether there may be more to do at once.
 func (o *owner) act(ctx context.Context, live bool) bool {
 	if ctx.Err() != nil {
 		return false
 	}
 	v := o.s.view(o.drive.Txn(), o.s.Chain.Sighting(o.uid))
-	v.Train = o.s.around(o)
-	o.mu.Lock()
+	v.Train = o.train.around(o)
+	o.train.mu.Lock()
 	o.seen, o.stands = v.Sighting, v.Batch.Seen.State // whatever differs at the next look is news
-	o.mu.Unlock()
+	o.train.mu.Unlock()
 	switch a := o.drive.Next(v, live); a.Do {
 	case lifecycle.ToRead:
 		return o.read(ctx)
@@ -209,9 +133,9 @@ func (o *owner) act(ctx context.Context, live bool) bool {
 
 // sleep waits for word, or for a time.
 func (o *owner) sleep(a lifecycle.Action) {
-	o.mu.Lock()
+	o.train.mu.Lock()
 	o.first = a.Step.Reason == lifecycle.ReasonSent || a.Step.Reason == lifecycle.ReasonLooking
-	o.mu.Unlock()
+	o.train.mu.Unlock()
 	if o.timer != nil {
 		o.timer.Stop()
 	}
@@ -223,7 +147,7 @@ func (o *owner) sleep(a lifecycle.Action) {
 // end stops driving what is not, or no longer, this process's, unless that has come back
 // meanwhile. It reports whether it did.
 func (o *owner) end(ctx context.Context) bool {
-	if !o.s.drop(o) {
+	if !o.train.drop(o) {
 		o.drive.Stale()
 		return false
 	}
@@ -233,36 +157,8 @@ func (o *owner) end(ctx context.Context) bool {
 	if o.timer != nil {
 		o.timer.Stop()
 	}
-	last, _ := o.take(false) // what has come since
 	for _, r := range o.drive.Results() {
-		last = append(last, word{txn: o.drive.Txn(), result: r})
-	}
-	for _, w := range last {
-		if a, is := w.result.(lifecycle.Answer); is {
-			o.s.record(ctx, w.txn, a)
-		}
-	}
-	return true
-}
-
-// drop takes an owner out, unless it has been told meanwhile to read its transaction.
-func (s *Sequencer) drop(o *owner) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if slices.ContainsFunc(o.words, func(w word) bool { return w.changed }) {
-		return false
-	}
-	o.gone, o.running = true, false
-	if s.owners[o.uid] == o {
-		s.recovery.Left(o.uid)
-		delete(s.owners, o.uid)
-		s.unlist(o.drive.Txn().Queue, o.uid)
-		s.Chain.Forget(o.uid)
-		if o.books != nil {
-			o.books.forget(o.uid)
-		}
+		o.s.late(ctx, o.drive.Txn(), r)
 	}
 	return true
 }
@@ -271,7 +167,7 @@ func (s *Sequencer) drop(o *owner) bool {
 func (o *owner) read(ctx context.Context) bool {
 	t, err := o.s.Store.Get(ctx, o.uid)
 	if err == nil {
-		err = o.s.relist(ctx, t)
+		err = o.train.relist(ctx, t)
 	}
 	switch {
 	case err == nil && o.s.owns(t):
@@ -287,7 +183,7 @@ func (o *owner) read(ctx context.Context) bool {
 		o.s.recovery.Stored(t, nil)
 		o.keeps(t)
 		if !t.Phase.Bound() {
-			o.s.unlists(t.Queue, o.uid)
+			o.train.unlist(o.uid)
 		}
 		o.watch()
 		return true
@@ -368,7 +264,7 @@ func (o *owner) stored(before, t *tx.Transaction, step *lifecycle.Step) {
 	o.keeps(t)
 	o.included(before, t) // before those behind it may be
 	if before.Phase.Bound() && !t.Phase.Bound() {
-		s.unlists(t.Queue, t.UID)
+		o.train.unlist(t.UID)
 	}
 	o.watch()
 	s.moved(before, t, step)
@@ -394,21 +290,40 @@ func (o *owner) watch() {
 	notify(o.s.watching)
 }
 
-// look tells of what the last look at the chain shows, and reports whether that is news.
-func (o *owner) look(finality int) (news bool) {
+// look tells of what the last look at the chain shows, if that is news.
+func (o *owner) look(finality int) {
 	if o.books != nil {
-		return false
+		return
 	}
 	g := o.s.Chain.Sighting(o.uid)
-	o.mu.Lock()
-	news = g != o.seen || o.first
+	o.train.mu.Lock()
+	news := g != o.seen || o.first
 	o.seen = g
-	o.mu.Unlock()
-	if news {
-		final := !o.bound.Load() && g.Fate == tx.FateIncluded && g.Depth >= finality
-		o.leave(word{unhurried: final})
+	o.train.mu.Unlock()
+	switch final := !o.bound.Load() && g.Fate == tx.FateIncluded && g.Depth >= finality; {
+	case news && final:
+		o.leaveLater()
+	case news:
+		o.leave(word{chain: true})
 	}
-	return news
+}
+
+// leaveLater leaves word that nobody waits for: as many trains have one at a time as s.unhurried says.
+func (o *owner) leaveLater() {
+	o.s.work.Go(func(ctx context.Context) {
+		select {
+		case o.s.unhurried <- struct{}{}:
+			o.leave(word{chain: true, unhurried: true})
+		case <-ctx.Done():
+		}
+	})
+}
+
+// late keeps what came of an effect of what is driven here no longer.
+func (s *Sequencer) late(ctx context.Context, t *tx.Transaction, r lifecycle.Result) {
+	if a, is := r.(lifecycle.Answer); is {
+		s.record(ctx, t, a)
+	}
 }
 
 // record keeps facts although the claim is lost: they may tell what became of it. Where

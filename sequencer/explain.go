@@ -128,7 +128,7 @@ func (s *Sequencer) lookAlong(ctx context.Context, scene *lifecycle.Scene) error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.trains[t.Queue]
-	train.Builds = known != nil && known.builds && s.all(dispatcher.Chained, t, train)
+	train.Builds = known != nil && known.builds.Load() && s.all(dispatcher.Chained, t, train)
 	return err
 }
 

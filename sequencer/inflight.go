@@ -117,7 +117,7 @@ func (o *owner) inFlight(ctx context.Context, train *lifecycle.Train, of *tx.Att
 			a.list, a.base = nil, "" // it has no effect, and those before it have their blocks
 			continue
 		}
-		next, err := o.s.made(ctx, m)
+		next, err := o.train.made(ctx, m)
 		if err != nil {
 			return nil, err
 		}
@@ -138,20 +138,16 @@ func (o *owner) inFlight(ctx context.Context, train *lifecycle.Train, of *tx.Att
 
 // made is what is made of a member by now: what was signed or, where nothing may have left yet, what
 // was proved before its turn or was built.
-func (s *Sequencer) made(ctx context.Context, m *lifecycle.Member) (dispatcher.Ahead, error) {
+func (on *train) made(ctx context.Context, m *lifecycle.Member) (dispatcher.Ahead, error) {
 	t := m.Txn
 	made := dispatcher.Ahead{UID: t.UID}
 	if !t.Open() {
-		s.mu.Lock()
-		if o := s.owners[t.UID]; o != nil && o.shown.built != nil && o.shown.built.effects == m.Effects() {
-			made.Built = o.shown.built.command
-		}
-		s.mu.Unlock()
-		if made.Built != nil {
+		if o := on.owners[t.UID]; o != nil && o.built != nil && o.built.effects == m.Effects() {
+			made.Built = o.built.command
 			return made, nil
 		}
 	}
-	n, signed, err := s.Store.Signed(ctx, t.UID)
+	n, signed, err := on.s.Store.Signed(ctx, t.UID)
 	if err != nil {
 		return made, err
 	}

@@ -126,7 +126,7 @@ func (o *owner) included(before, t *tx.Transaction) {
 		x := Inclusion{Type: t.Type, Sender: a.Sender, Fee: a.Fee, Quote: a.Quote, Failed: a.Failed(),
 			Touched: a.Touched}
 		if !x.Failed {
-			x.Beside = o.s.beside(t.Queue, a.Height)
+			x.Beside, o.train.height = o.train.height == a.Height, a.Height
 		}
 		if !local.FirstSent.IsZero() {
 			x.Waited = time.Since(local.FirstSent)
@@ -170,10 +170,11 @@ func (s *Sequencer) Standing() Standing {
 		}
 	}
 	for _, t := range s.trains {
-		if len(t.uids) > 1 {
+		n := int(t.size.Load())
+		if n > 1 {
 			x.Trains++
 		}
-		x.Longest = max(x.Longest, len(t.uids))
+		x.Longest = max(x.Longest, n)
 	}
 	return x
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
@@ -23,15 +21,12 @@ type listed struct {
 	*testing.T
 	*Sequencer
 	ctx context.Context
-	// meanwhile is called once, when what runs was read and its answer is under way.
-	meanwhile func()
 }
 
 func newListed(t *testing.T) *listed {
 	t.Helper()
 	l := &listed{T: t, ctx: t.Context()}
 	client := redistest.Mini(t).Client
-	client.AddHook(l)
 	store, err := queues.Open(client,
 		queues.Options{Namespace: "test", Retention: time.Hour, Log: slog.New(slog.DiscardHandler)})
 	l.ok(err)
@@ -74,113 +69,64 @@ func (l *listed) behind(last, next string) {
 	}
 }
 
-func (l *listed) reads(uid string) {
-	l.Helper()
-	t, err := l.Store.Get(l.ctx, uid)
-	l.ok(err)
-	l.ok(l.relist(l.ctx, t))
+// train is q as this process knows it.
+func (l *listed) train(uids ...string) *train {
+	l.Sequencer.trains["q"] = &train{s: l.Sequencer, queue: "q", owners: map[string]*owner{}, uids: uids}
+	return l.Sequencer.trains["q"]
 }
 
-func (l *listed) runs(want ...string) {
-	l.Helper()
-	var got []string
-	if t := l.trains["q"]; t != nil {
-		got = t.uids
-	}
-	if !slices.Equal(got, want) {
-		l.Errorf("runs: %q, want %q", got, want)
-	}
-}
-
-func (l *listed) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (l *listed) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (l *listed) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		if f := l.meanwhile; f != nil && cmd.Name() == "get" {
-			l.meanwhile = nil
-			f()
-		}
-		return err
-	}
-}
-
-// TestRelist: what a process knows of a train is what the store has, and what was done here
-// while the store answered is not undone by that answer.
+// TestRelist: what a process knows of what is in flight is what the store has, and how wide the queue is,
+// and that nothing joins it, is taken over by whatever of it is read, also by one that is not in flight.
 func TestRelist(t *testing.T) {
 	t.Parallel()
-	joins := func(l *listed) {
-		l.behind("b", "c")
-		l.addLast("q", l.trains["q"], "c")
-	}
 	for name, row := range map[string]struct {
-		read      string
-		meanwhile func(l *listed)
-		want      []string
+		read string
+		want []string
 	}{
-		"what was put back ahead": {"b", nil, []string{"a", "b"}},
-		"one joins meanwhile":     {"b", joins, []string{"a", "b", "c"}},
-		"a later reading is over before": {
-			"b", func(l *listed) { l.behind("b", "c"); l.reads("b") }, []string{"a", "b", "c"},
-		},
-		"one that runs nowhere is read": {"c", nil, []string{"b"}},
-		"it goes and comes back meanwhile": {"b", func(l *listed) {
-			l.unlists("q", "b")
-			l.lists("q", []string{"b"}, 0)
-			l.behind("b", "c")
-		}, []string{"a", "b", "c"}},
-		"all of it has ended here meanwhile": {"b", func(l *listed) { l.unlists("q", "b") }, []string{"a", "b"}},
+		"what was put back ahead":           {"b", []string{"a", "b"}},
+		"one that is not in flight is read": {"c", []string{"b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newListed(t)
-			l.lists("q", []string{"b"}, 0)
-			if row.meanwhile != nil {
-				l.meanwhile = func() { row.meanwhile(l) }
-			}
-			l.reads(row.read)
-			l.runs(row.want...)
-			if l.meanwhile != nil {
-				t.Error("nothing was read")
+			l.ok(l.Store.SetWidth(l.ctx, "q", 2))
+			l.ok(l.Store.Pause(l.ctx, "q", "a person said so"))
+			q := l.train("b")
+			txn, err := l.Store.Get(l.ctx, row.read)
+			l.ok(err)
+			l.ok(q.relist(l.ctx, txn))
+			if !slices.Equal(q.uids, row.want) || q.width != 2 || !q.held {
+				t.Errorf("in flight: %q, width %d, held %v; want %q", q.uids, q.width, q.held, row.want)
 			}
 		})
 	}
 }
 
-// TestRelistWidth: how wide a queue is, and that nothing joins it, is taken over by whatever of it
-// is read, also by one that does not run.
-func TestRelistWidth(t *testing.T) {
-	t.Parallel()
-	l := newListed(t)
-	l.lists("q", []string{"a", "b"}, 0)
-	l.ok(l.Store.SetWidth(l.ctx, "q", 2))
-	l.ok(l.Store.Pause(l.ctx, "q", "a person said so"))
-	l.reads("c")
-	if got := l.trains["q"]; got.width != 2 || !got.held {
-		t.Errorf("%+v", got)
-	}
-	l.runs("a", "b")
-}
-
-// TestHeed: one of those that run of a queue reads what holds for it, whichever is here; where
+// TestHeed: one of those in flight of a queue reads what holds for it, whichever is here; where
 // something may have been missed, of each queue.
 func TestHeed(t *testing.T) {
 	t.Parallel()
 	for queue, want := range map[string][]string{"q": {"b"}, "r": {"d"}, "": {"b", "d"}, "x": nil} {
-		s := &Sequencer{trains: map[string]*train{"q": {uids: []string{"a", "b", "c"}}, "r": {uids: []string{"d"}}},
-			owners: map[string]*owner{}}
-		for _, uid := range []string{"b", "c", "d", "e"} {
-			s.owners[uid] = &owner{s: s, uid: uid, running: true}
+		s := &Sequencer{trains: map[string]*train{}}
+		for name, uids := range map[string][]string{"q": {"a", "b", "c"}, "r": {"d"}} {
+			q := &train{s: s, owners: map[string]*owner{}, uids: uids}
+			for _, uid := range append(uids, "e") {
+				if uid != "a" {
+					q.owners[uid] = &owner{s: s, train: q, uid: uid, drive: lifecycle.NewDrive(nil, lifecycle.Local{})}
+				}
+			}
+			s.trains[name] = q
 		}
 		s.heed(queue)
 		var got []string
-		for uid, o := range s.owners {
-			if slices.Equal(o.words, []word{{changed: true}}) {
-				got = append(got, uid)
+		for _, q := range s.trains {
+			for _, w := range q.words {
+				q.hear(t.Context(), w)
+			}
+			for uid, o := range q.owners {
+				if o.drive.IsStale() {
+					got = append(got, uid)
+				}
 			}
 		}
 		slices.Sort(got)
@@ -204,16 +150,17 @@ func TestDueUntilRead(t *testing.T) {
 	for !slices.Equal(due(), []string{"b"}) {
 		<-time.After(time.Millisecond)
 	}
-	o := &owner{s: l.Sequencer, uid: "b", running: true}
-	l.owners["b"] = o
+	q := l.train("a", "b")
+	o := &owner{s: l.Sequencer, train: q, uid: "b", drive: lifecycle.NewDrive(nil, lifecycle.Local{})}
+	l.owners["b"], q.owners["b"] = o, o
 	l.look(l.ctx, due())
-	if !slices.Equal(o.words, []word{{changed: true, due: true}}) {
-		t.Errorf("its owner has been told %+v", o.words)
+	if !slices.Equal(q.words, []word{{uid: "b", changed: true, due: true}}) {
+		t.Errorf("its train has been told %+v", q.words)
 	}
 	if got := due(); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("due before its owner has read it: %q", got)
 	}
-	o.putOff(l.ctx)
+	q.hear(l.ctx, q.words[0])
 	if got := due(); len(got) > 0 {
 		t.Errorf("due after that: %q", got)
 	}
@@ -224,13 +171,17 @@ func TestDueUntilRead(t *testing.T) {
 func TestBoundWhileLeaving(t *testing.T) {
 	t.Parallel()
 	l := newListed(t)
-	l.lists("q", []string{"a", "b"}, 0)
-	leaving := &owner{s: l.Sequencer, uid: "c", running: true}
-	l.owners["c"] = leaving
+	q := l.train("a", "b")
+	leaving := &owner{s: l.Sequencer, train: q, uid: "c"}
+	l.owners["c"], q.owners["c"] = leaving, leaving
 	l.behind("b", "c")
-	l.own(&owner{s: l.Sequencer, uid: "c"}, func() { l.addLast("q", l.trains["q"], "c") })
-	if l.drop(leaving) {
+	txn, err := l.Store.Get(l.ctx, "c")
+	l.ok(err)
+	l.own(&owner{s: l.Sequencer, uid: "c", drive: lifecycle.NewDrive(txn, lifecycle.Local{})}, word{})
+	if q.drop(leaving) {
 		t.Error("it has left")
 	}
-	l.runs("a", "b", "c")
+	if l.owners["c"] != leaving || q.owners["c"] != leaving {
+		t.Error("it is not driven any more")
+	}
 }

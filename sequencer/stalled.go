@@ -80,8 +80,8 @@ func (s *Sequencer) Stalled() map[string]Stall {
 
 // shows reports whether a node has shown what o drives, whatever a sending was answered.
 func (o *owner) shows() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.train.mu.Lock()
+	defer o.train.mu.Unlock()
 	switch o.seen.Fate {
 	case tx.FatePooled, tx.FateIncluded, tx.FateFailed, tx.FateDisplaced:
 		return true

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"mina-sequencer/dispatcher"
@@ -12,202 +14,308 @@ import (
 	"mina-sequencer/sequencer/tx"
 )
 
-// A train is what runs of one queue, as this process knows it: it drives all of it.
+// A train is what this process drives of one queue: what is in flight of it, in order, and what has
+// landed and is watched until it is final. All that is known of it belongs to one goroutine at a time, which
+// runs while there is something to do; everybody else leaves word.
 type train struct {
-	uids    []string // in order
-	width   int      // the most that may be in no block
-	height  uint32   // of the block of what landed last of it
-	held    bool     // its queue is paused, or its sender out of use
-	changes int      // of uids by what was done here; see relist
-	read    int      // the number of the latest reading that was taken over
-	joining bool
-	builds  bool // members are built before they are proved, see lifecycle.Train
+	s     *Sequencer
+	queue string
+
+	mu      sync.Mutex
+	words   []word
+	running bool
+	gone    bool // nothing of it is driven here any more, or it is in another train
+
+	size   atomic.Int32 // how many are in flight
+	wide   atomic.Bool  // more than one may be
+	builds atomic.Bool  // members are built before they are proved, see lifecycle.Train
+
+	// Of the goroutine that runs.
+	owners map[string]*owner // by uid
+	uids   []string          // in flight, in order; another process may drive some of them
+	width  int               // the most that may be in no block
+	height uint32            // of the block of what landed last of it
+	held   bool              // its queue is paused, or its sender out of use
+	woken  []*owner
+	room   bool // one more may find room: it was not looked for it since something changed
 }
 
-// A shown is what an owner lets those around it see of its transaction.
+// A word is what others leave to a train: that something happened, what came of an effect, that a
+// record has changed, or that there is one more to drive.
+type word struct {
+	uid     string // whom it is for; "" for all
+	begin   *owner // is driven from now on
+	runs    bool   // uid was bound just now
+	width   int    // and how wide a person has made its queue, 0 for not
+	call    lifecycle.Effect
+	result  lifecycle.Result
+	txn     *tx.Transaction // that result tells of
+	built   *built          // what it is of
+	changed bool
+	anew    bool // and what the store was asked is to be asked anew
+	due     bool // by the clock of the store
+	chain   bool // the chain shows something else of it
+	heed    bool // what holds for the queue has changed
+	look    bool // one more may find room
+	// unhurried: nobody waits for what follows. It holds one of the places of s.unhurried.
+	unhurried bool
+}
+
+// A shown is what the others of its train know of one in flight.
 type shown struct {
 	member lifecycle.Member
 	stale  bool // it is to be read anew
 	built  *built
 }
 
-// lists notes what was bound of a queue, and how wide a person has made that, 0 for not. It is
-// called under mu.
-func (s *Sequencer) lists(queue string, uids []string, width int) {
-	s.list(queue, uids, width)
-	t := s.trains[queue]
-	t.held = false
-	t.changes++
-}
-
-// list notes what runs of a queue, under mu.
-func (s *Sequencer) list(queue string, uids []string, width int) {
-	if len(uids) == 0 {
-		delete(s.trains, queue)
-		return
-	}
-	t := s.trains[queue]
-	if t == nil {
-		t = &train{}
-		s.trains[queue] = t
-	}
-	t.uids, t.width = uids, cmp.Or(width, s.Policy.Width)
-	if width > 1 || len(uids) > 1 {
-		s.widened.Store(true)
-	}
-}
-
-// beside notes in which block the next of a train landed, and reports whether the one before it
-// did.
-func (s *Sequencer) beside(queue string, height uint32) (is bool) {
+// own has o drive its transaction from now on, told by w. If this process drives it already, that one
+// reads it anew: the claim may be another one.
+func (s *Sequencer) own(o *owner, w word) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.trains[queue]; t != nil {
-		is, t.height = t.height == height, height
-	}
-	return is
-}
-
-// unlists takes out what does not run any more, or is driven by another process, and tells
-// the others.
-func (s *Sequencer) unlists(queue, uid string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.unlist(queue, uid)
-}
-
-// unlist is unlists under mu.
-func (s *Sequencer) unlist(queue, uid string) {
-	s.noticed.landed(uid)
-	t := s.trains[queue]
-	if t == nil {
+	if known := s.owners[o.uid]; known != nil {
+		w.changed = true
+		known.leave(w)
 		return
 	}
-	t.uids = slices.DeleteFunc(slices.Clone(t.uids), func(o string) bool { return o == uid })
-	t.changes++
-	if len(t.uids) == 0 {
-		delete(s.trains, queue)
+	queue := o.drive.Txn().Queue
+	if o.train = s.trains[queue]; o.train == nil {
+		o.train = &train{s: s, queue: queue, owners: map[string]*owner{}}
+		s.trains[queue] = o.train
+	}
+	s.owners[o.uid] = o
+	w.begin = o
+	o.leave(w)
+}
+
+// leave leaves word, and has it heard if nobody does now.
+func (t *train) leave(w word) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.gone {
+		t.s.work.Go(func(ctx context.Context) { t.unheard(ctx, w) })
 		return
 	}
-	s.tellTrain(t, uid)
-}
-
-// tellTrain leaves word to all of a train but one. It holds mu.
-func (s *Sequencer) tellTrain(t *train, but string) {
-	for _, uid := range t.uids {
-		if o := s.owners[uid]; o != nil && uid != but {
-			o.leave(word{})
-		}
+	t.words = append(t.words, w)
+	if !t.running {
+		t.running = t.s.work.Go(t.run)
 	}
 }
 
-// relist reads how wide the queue of t is, whether anything may join what runs of it and, if t
-// does, what that is: a store that has forgotten, or was put right since, may have it otherwise.
-// Of several readings the one that began last counts. What was bound, joined or ended here
-// meanwhile is not undone: then it is read once more.
-func (s *Sequencer) relist(ctx context.Context, t *tx.Transaction) error {
-	for {
-		s.mu.Lock()
-		s.asked++
-		n, driven := s.asked, t.Phase.Bound() && s.owns(t)
-		known, changes := s.trains[t.Queue], 0
-		if known != nil {
-			changes = known.changes
+// unheard handles a word for what is driven here no longer.
+func (t *train) unheard(ctx context.Context, w word) {
+	if w.unhurried {
+		<-t.s.unhurried
+	}
+	t.s.late(ctx, w.txn, w.result)
+}
+
+// run acts as long as there is something to do. Whether the claims are surely still this
+// process's is looked at first, and the words that were left are heard then: a claim that
+// was lost and is believed again comes with the word that the record is to be read.
+func (t *train) run(ctx context.Context) {
+	for more := true; ; {
+		live := t.s.live()
+		words, running := t.take(more)
+		if !running {
+			return
 		}
-		s.mu.Unlock()
-		if !driven && known == nil {
-			return nil
+		for _, w := range words {
+			t.hear(ctx, w)
 		}
-		run, err := s.Store.InFlight(ctx, t.Queue)
-		if err != nil {
-			return err
-		}
-		s.mu.Lock()
-		now := s.trains[t.Queue]
-		latest := now == nil || now.read < n
-		same := now == known && (now == nil || now.changes == changes)
-		if latest && same {
-			s.relisted(t.Queue, run, n, driven)
-		}
-		s.mu.Unlock()
-		if !latest || same {
-			return nil
+		more = t.act(ctx, live)
+		for _, w := range words {
+			if w.unhurried {
+				<-t.s.unhurried
+			}
 		}
 	}
 }
 
-// relisted takes over the n-th reading of what runs of a queue; driven, that of which transactions,
-// too. It is called under mu.
-func (s *Sequencer) relisted(queue string, run queues.InFlight, n int, driven bool) {
-	if !driven {
-		run.UIDs = s.trains[queue].uids
+// take takes the words that were left. It reports false if there is nothing more to do; then, if
+// nothing is driven any more, the train is gone.
+func (t *train) take(more bool) (words []word, running bool) {
+	if !more && len(t.owners) == 0 {
+		t.s.mu.Lock() // nobody gives it one more meanwhile
+		defer t.s.mu.Unlock()
 	}
-	s.list(queue, run.UIDs, run.Width)
-	t := s.trains[queue]
-	if t == nil {
-		return
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	words, t.words = t.words, nil
+	t.running = more || len(words) > 0
+	if t.gone = !t.running && len(t.owners) == 0; t.gone {
+		delete(t.s.trains, t.queue)
 	}
-	if t.read = n; t.held != run.Held {
-		t.held = run.Held
-		s.tellTrain(t, "")
-	}
+	return words, t.running
 }
 
-// heed has what applies to all that runs of a queue read anew, by whichever of it is here; "" is
-// every queue.
-func (s *Sequencer) heed(queue string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	those := s.trains
-	if t := s.trains[queue]; queue != "" {
-		those = map[string]*train{queue: cmp.Or(t, &train{})}
+// hear takes in what was told.
+func (t *train) hear(ctx context.Context, w word) {
+	if o := w.begin; o != nil {
+		t.owners[o.uid] = o
+		t.s.recovery.Stored(o.drive.Txn(), nil)
+		o.watch()
+		t.show(o)
 	}
-	for _, t := range those {
-		if i := slices.IndexFunc(t.uids, func(uid string) bool { return s.owners[uid] != nil }); i >= 0 {
-			s.owners[t.uids[i]].leave(word{changed: true})
+	if w.runs {
+		t.list([]string{w.uid}, w.width, false)
+	}
+	switch o := t.owners[w.uid]; {
+	case w.look:
+		t.room = true
+	case w.heed:
+		if i := slices.IndexFunc(t.uids, func(uid string) bool { return t.owners[uid] != nil }); i >= 0 {
+			t.owners[t.uids[i]].hear(ctx, word{changed: true})
+		}
+	case w.uid == "":
+		for _, o := range t.owners {
+			o.hear(ctx, w)
+		}
+	case o == nil:
+		t.s.late(ctx, w.txn, w.result)
+	default:
+		if o.hear(ctx, w); w.chain {
+			t.news(o) // what is made on it looks, too
 		}
 	}
 }
 
-// show lets the others of the train see what is known of it now, and has them look if that
-// is news.
-func (o *owner) show() {
-	t, l := o.drive.Txn(), o.drive.Local()
-	now := shown{lifecycle.MemberOf(t, tx.Sighting{}, &l), o.drive.IsStale(), o.built}
-	s := o.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// wake has o do something, if there is something to do.
+func (t *train) wake(o *owner) {
+	if !o.awake {
+		o.awake, t.woken = true, append(t.woken, o)
+	}
+}
+
+// act has each that is awake do one thing, what is in flight first and in its order, and reports whether
+// there may be more to do at once.
+func (t *train) act(ctx context.Context, live bool) (more bool) {
+	woken := t.woken
+	t.woken = nil
+	if len(woken) > 1 {
+		place := func(o *owner) uint { return uint(slices.Index(t.uids, o.uid)) } // what has landed comes last
+		slices.SortStableFunc(woken, func(a, b *owner) int { return cmp.Compare(place(a), place(b)) })
+	}
+	for _, o := range woken {
+		o.awake = false
+		if o.act(ctx, live) {
+			t.wake(o)
+		}
+		t.show(o)
+	}
+	return len(t.woken) > 0 || t.join(ctx, live)
+}
+
+// show lets the others see what is known of o now, and has them look if that is news.
+func (t *train) show(o *owner) {
+	l := o.drive.Local()
+	now := shown{lifecycle.MemberOf(o.drive.Txn(), tx.Sighting{}, &l), o.drive.IsStale(), o.built}
 	if now == o.shown {
 		return
 	}
-	o.shown = now
-	train := s.trains[t.Queue]
-	if train == nil || !slices.Contains(train.uids, o.uid) {
-		return
+	if o.shown = now; slices.Contains(t.uids, o.uid) {
+		t.news(o)
 	}
-	if len(train.uids) > 1 {
-		s.tellTrain(train, o.uid)
-	}
-	s.joinSoon(t.Queue, train)
 }
 
-// around is what this process knows of those that run of the queue of o.
-func (s *Sequencer) around(o *owner) (t lifecycle.Train) {
+// news has all that is in flight look, but for of.
+func (t *train) news(of *owner) {
+	for _, uid := range t.uids {
+		if o := t.owners[uid]; o != nil && o != of {
+			t.wake(o)
+		}
+	}
+	t.room = true
+}
+
+// list notes what is in flight of the queue, how wide a person has made that, 0 for not, and
+// whether anything may join it.
+func (t *train) list(uids []string, width int, held bool) {
+	width = cmp.Or(width, t.s.Policy.Width)
+	news := !slices.Equal(t.uids, uids) || t.held != held || t.width != width
+	t.uids, t.width, t.held = uids, width, held
+	t.size.Store(int32(len(uids)))
+	t.wide.Store(width > 1)
+	if width > 1 || len(uids) > 1 {
+		t.s.widened.Store(true)
+	}
+	if news {
+		t.news(nil)
+	}
+}
+
+// unlist takes out what is not in flight any more, or is driven by another process.
+func (t *train) unlist(uid string) {
+	t.s.noticed.landed(uid)
+	t.list(slices.DeleteFunc(slices.Clone(t.uids), func(o string) bool { return o == uid }), t.width, t.held)
+}
+
+// drop takes an owner out, unless it has been told meanwhile to read its transaction.
+func (t *train) drop(o *owner) bool {
+	s := t.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	train := s.trains[o.drive.Txn().Queue]
-	if train == nil || len(train.uids) < 2 && !s.wide() {
-		return t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if slices.ContainsFunc(t.words, func(w word) bool { return w.changed && (w.uid == "" || w.uid == o.uid) }) {
+		return false
 	}
-	t = lifecycle.TrainOf(train.uids, o.uid, s.member)
+	delete(s.owners, o.uid)
+	delete(t.owners, o.uid)
+	s.recovery.Left(o.uid)
+	t.unlist(o.uid)
+	s.Chain.Forget(o.uid)
+	if o.books != nil {
+		o.books.forget(o.uid)
+	}
+	return true
+}
+
+// relist reads how wide the queue is, whether anything may join what is in flight of it and, if txn
+// is, what that is: a store that has forgotten, or was put right since, may have it otherwise.
+func (t *train) relist(ctx context.Context, txn *tx.Transaction) error {
+	driven := txn.Phase.Bound() && t.s.owns(txn)
+	if !driven && len(t.uids) == 0 {
+		return nil
+	}
+	run, err := t.s.Store.InFlight(ctx, t.queue)
+	if err != nil {
+		return err
+	}
+	if !driven {
+		run.UIDs = t.uids
+	}
+	t.list(run.UIDs, run.Width, run.Held)
+	return nil
+}
+
+// heed has what applies to all that is in flight of a queue read anew; "" is every queue.
+func (s *Sequencer) heed(queue string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, t := range s.trains {
+		if queue == "" || name == queue {
+			t.leave(word{heed: true})
+		}
+	}
+}
+
+// around is what this process knows of those that are in flight of the queue of o.
+func (t *train) around(o *owner) (v lifecycle.Train) {
+	if len(t.uids) < 2 && !t.s.wide() {
+		return v
+	}
+	v = lifecycle.TrainOf(t.uids, o.uid, t.member)
 	txn := o.drive.Txn()
-	if len(train.uids) == 1 && o.drive.Call().Kind == "" { // else it may be being proved already
-		train.builds = train.width > 1 && s.greeted[txn.Sender].builds
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	if len(t.uids) == 1 && o.drive.Call().Kind == "" { // else it may be being proved already
+		t.builds.Store(t.width > 1 && t.s.greeted[txn.Sender].builds)
 	}
-	t.Commuting, t.Held = s.all(dispatcher.Commuting, txn, &t), train.held || s.draining.Load()
-	t.Width = train.width
-	t.Builds = train.builds && s.all(dispatcher.Chained, txn, &t)
-	return t
+	v.Commuting, v.Held = t.s.all(dispatcher.Commuting, txn, &v), t.held || t.s.draining.Load()
+	v.Width = t.width
+	v.Builds = t.builds.Load() && t.s.all(dispatcher.Chained, txn, &v)
+	return v
 }
 
 // all reports whether a transaction, and all around it, go together in one mode.
@@ -217,31 +325,15 @@ func (s *Sequencer) all(mode dispatcher.Mode, txn *tx.Transaction, t *lifecycle.
 		!slices.ContainsFunc(t.Behind, other)
 }
 
-// member is what is known of one of a train; false if that is nothing, or not up to date.
-// It is called under mu.
-func (s *Sequencer) member(uid string) (lifecycle.Member, bool) {
-	o := s.owners[uid]
-	if o == nil || o.shown.stale || o.shown.member.Txn == nil {
+// member is what is known of one in flight; false if that is nothing, or not up to date.
+func (t *train) member(uid string) (lifecycle.Member, bool) {
+	o := t.owners[uid]
+	if o == nil || o.shown.stale {
 		return lifecycle.Member{}, false
 	}
 	m := o.shown.member
-	m.Sighting = s.Chain.Sighting(uid)
+	m.Sighting = t.s.Chain.Sighting(uid)
 	return m, true
-}
-
-// joinSoon has the next of a queue put behind a train, if that may be. It is called under mu.
-func (s *Sequencer) joinSoon(queue string, t *train) {
-	if t.joining || t.width < 2 || t.held || len(s.together) == 0 || s.draining.Load() {
-		return
-	}
-	if s.joins(t).types == nil {
-		return
-	}
-	t.joining = s.work.Go(func(ctx context.Context) {
-		for s.join(ctx, queue) {
-			continue
-		}
-	})
 }
 
 // A room is how one more may be put behind a train.
@@ -251,11 +343,12 @@ type room struct {
 	atOnce int      // how many of it may be with their worker at a time
 }
 
-// joins tells how one more may be put behind a train. It is called under mu.
-func (s *Sequencer) joins(t *train) (j room) {
+// joins tells how one more may be put behind the train.
+func (t *train) joins() (j room) {
+	s := t.s
 	members := make([]lifecycle.Member, 0, len(t.uids))
 	for _, uid := range t.uids {
-		m, seen := s.member(uid)
+		m, seen := t.member(uid)
 		if !seen {
 			return room{}
 		}
@@ -264,19 +357,21 @@ func (s *Sequencer) joins(t *train) (j room) {
 		}
 		members = append(members, m)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	worker := s.greeted[members[0].Txn.Sender]
 	if s.Health != nil && !worker.ahead {
 		return room{}
 	}
 	last := members[len(members)-1].Txn.Type
 	j.atOnce = 1
-	builds := t.builds && s.Types.Overlap(last) == dispatcher.Chained
+	builds := t.builds.Load() && s.Types.Overlap(last) == dispatcher.Chained
 	if builds || s.Types.Overlap(last) == dispatcher.Commuting {
 		j.atOnce = max(1, worker.provers)
 	}
 	j.out = max(0, j.out-lifecycle.Spare(t.width, j.atOnce))
 	if s.Policy.Joins(members, t.width, j.atOnce, builds, s.tip()) {
-		j.types = s.alongWith(members[0].Txn.Queue, last)
+		j.types = s.alongWith(t.queue, last)
 	}
 	return j
 }
@@ -295,38 +390,30 @@ func (s *Sequencer) alongWith(queue, typ string) []string {
 	return types
 }
 
-// join puts the next of a queue behind what runs of it, and reports whether it did.
-func (s *Sequencer) join(ctx context.Context, queue string) (joined bool) {
-	s.mu.Lock()
-	t := s.trains[queue]
-	var j room
-	if t != nil {
-		if j = s.joins(t); j.types == nil {
-			t.joining = false
-		}
+// join puts the next of the queue behind what is in flight of it, if that may be, and reports whether
+// it did.
+func (t *train) join(ctx context.Context, live bool) bool {
+	s := t.s
+	if !t.room || len(t.uids) == 0 || t.width < 2 || t.held || len(s.together) == 0 || s.draining.Load() {
+		return false
 	}
-	var behind string
-	if j.types != nil {
-		behind = t.uids[len(t.uids)-1]
-	}
-	s.mu.Unlock()
+	t.room = false
+	j := t.joins()
 	if j.types == nil {
-		s.joined(queue)
 		return false
 	}
 	var b *queues.Bound
 	var err error
-	if s.live() {
+	if live {
 		b, err = s.Store.Join(ctx, queues.JoinRequest{
-			Process: s.process, Queue: queue, Behind: behind, Out: j.out, Width: s.Policy.Width,
+			Process: s.process, Queue: t.queue, Behind: t.uids[len(t.uids)-1], Out: j.out, Width: s.Policy.Width,
 			AtOnce: j.atOnce > 1, Types: j.types, All: s.proved, Groups: s.groups(),
 		})
 	}
 	if err != nil {
-		s.Log.Warn("joining failed", "queue", queue, "err", err)
+		s.Log.Warn("joining failed", "queue", t.queue, "err", err)
 	}
 	if err != nil || b == nil {
-		s.joined(queue)
 		if j.atOnce > 1 { // what is proved is not watched: the next look at the chain asks again
 			s.wanted.Store(true)
 			notify(s.watching)
@@ -337,31 +424,11 @@ func (s *Sequencer) join(ctx context.Context, queue string) (joined bool) {
 	o := s.newOwner(b.Transaction, lifecycle.JoinedHere(&sender))
 	o.worker = dispatcher.Worker{AccountID: b.Sender, URL: b.URL}
 	s.boundHere(b.Transaction)
-	s.own(o, func() { s.addLast(queue, t, b.Transaction.UID) })
+	s.own(o, word{})
+	if !slices.Contains(t.uids, o.uid) {
+		t.list(append(slices.Clone(t.uids), o.uid), t.width, t.held)
+	}
 	return true
-}
-
-// addLast notes what was put behind t, which may have come to its end meanwhile, or have been
-// read anew. It is called under mu.
-func (s *Sequencer) addLast(queue string, t *train, uid string) {
-	if now := s.trains[queue]; now != nil {
-		t = now
-	} else {
-		s.trains[queue], t.uids = t, nil
-	}
-	t.changes++
-	if !slices.Contains(t.uids, uid) {
-		t.uids = append(slices.Clone(t.uids), uid)
-	}
-}
-
-// joined ends that one is being put behind the train of a queue.
-func (s *Sequencer) joined(queue string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if t := s.trains[queue]; t != nil {
-		t.joining = false
-	}
 }
 
 // wide reports whether several of a queue may be in flight, or may have been.

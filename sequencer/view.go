@@ -33,7 +33,7 @@ func (s *Sequencer) haltedAt() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range s.owners {
-		if t := o.shown.member.Txn; t != nil && t.Halts() {
+		if o.halts.Load() {
 			return h.at
 		}
 	}
