@@ -137,7 +137,7 @@ func (s *Sequencer) owns(t *tx.Transaction) bool {
 	return len(t.Claim) > n && t.Claim[:n] == s.process && t.Claim[n] == ':'
 }
 
-// unhurried is how many words are heard at a time that nobody waits for.
+// unhurried is how many words are heard at a time that nobody waits for, by all trains.
 const unhurried = 8
 
 // tellAll leaves word to all trains.

@@ -71,7 +71,7 @@ type Sequencer struct {
 	Options
 	process string // random: a restarted process is another one
 
-	work     goroutines // owners, effects and callbacks
+	work     goroutines // trains, effects and callbacks
 	quit     context.CancelCauseFunc
 	recovery *recovery.Recovery
 
@@ -85,7 +85,7 @@ type Sequencer struct {
 
 	mu     sync.Mutex
 	owners map[string]*owner // by uid: what this process holds the claim of
-	trains map[string]*train // by queue: what runs of it
+	trains map[string]*train // by queue: they drive those
 	// renewed is when the last successful heartbeat began, by the monotonic clock.
 	renewed time.Time
 	// calm is when processes may be taken for dead again after an outage.

@@ -24,7 +24,7 @@ type train struct {
 	mu      sync.Mutex
 	words   []word
 	running bool
-	gone    bool // nothing of it is driven here any more, or it is in another train
+	gone    bool // nothing of the queue is driven here any more
 
 	size   atomic.Int32 // how many are in flight
 	wide   atomic.Bool  // more than one may be
@@ -36,7 +36,7 @@ type train struct {
 	width  int               // the most that may be in no block
 	height uint32            // of the block of what landed last of it
 	held   bool              // its queue is paused, or its sender out of use
-	woken  []*owner
+	woken  []*owner          // that may have something to do
 	room   bool // one more may find room: it was not looked for it since something changed
 }
 
