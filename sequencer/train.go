@@ -37,7 +37,7 @@ type train struct {
 	height uint32            // of the block of what landed last of it
 	held   bool              // its queue is paused, or its sender out of use
 	woken  []*owner          // that may have something to do
-	room   bool // one more may find room: it was not looked for it since something changed
+	room   bool              // one more may find room: it was not looked for it since something changed
 }
 
 // A word is what others leave to a train: that something happened, what came of an effect, that a
