@@ -291,7 +291,9 @@ func TestThere(t *testing.T) {
 	of := func(key, token string) tx.Account { return tx.Account{Key: key, Token: token} }
 	all := []tx.Account{of(keyA, tx.MinaToken), of(keyB, tx.MinaToken), of(keyA, token), of(keyB, token)}
 	slowly(t, func(n *net) {
-		n.nodes[0].do(func() { n.nodes[0].accounts[keyB] = 1 })
+		for _, d := range n.nodes[1:] {
+			d.do(func() { delete(d.accounts, keyB) })
+		}
 		n.nodes[1].do(func() { n.nodes[1].accounts[keyA+`", token: "`+token] = 0 })
 		there, err := n.There(n.Context(), all)
 		want := map[tx.Account]bool{all[0]: true, all[1]: true, all[2]: true}
