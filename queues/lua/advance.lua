@@ -12,38 +12,42 @@
 --  10 code and 11 attempt number, for the event
 --  12 how many attempts are open  13 what all of them cost, in nanomina  14 the record
 --  then names, each with the words that follow it:
---   confirm            refuse unless settled, see lib.lua
---   trusts             refuse if doubted, see lib.lua
---   in-order           refuse if an earlier one of its queue has come back to wait
---   last               refuse while others of its queue run behind it
---   broke n, single n, clean n
---                      the width of its queue, which is n where nobody has set it, is halved
---                      for now; is one for now; is one more again
+--   Guards, which refuse the change:
+--   confirm            unless settled, see lib.lua
+--   trusts             if doubted, see lib.lua
+--   in-order           if an earlier one of its queue has come back to wait
+--   last               while others of its queue run behind it
+--   follows n          if the next nonce of the sender is above it
 --   limits n n         the most that the fees of the day may come to, for its sender and
 --                      for all, 0 for no limit
 --   budget name n      a budget that the fees are counted with, and the most that those of
 --                      the day may come to, 0 for no limit; any number of times
+--   The record:
 --   keep               keep the claim where the phase would give it up
 --   claim process      an incarnation that goes on with it if nobody has the claim and it is kept
---   tell c ms ms       a callback; how long the queue waits for the answer; until
---                      another process may tell it
---   told               nothing is to be told any more
---   hold ms            leave the queue alone
---   rest ms why by in  rest the sender, -1 until resumed; why; who gives the reason, ""
---                      for nobody; in words
---   absolve account    that one was doubted in vain: its rest and what is counted in a row of it and
---                      of the sender are over
---   above n            and not where the next nonce of the sender was above it
---   follows n          refuse if the next nonce of the sender is above it
---   next n             the next nonce of the sender, "" to have it asked for
---   least account n    the least that the next nonce of an account is; any number of times
 --   bytes b            signed bytes; "" drops them
 --   stands account n   with which nonce it stands on the chain
 --   falls account      of which it stands no longer
 --   remove ms          when the record is removed
 --   expires ms         when what waits again expires
---   unresolved n       how many UNRESOLVED in a row pause the queue
 --   by name            who says so, of a person's word
+--   The sender:
+--   rest ms why by in  rest the sender, -1 until resumed; why; who gives the reason, ""
+--                      for nobody; in words
+--   above n            and not where the next nonce of the sender was above it
+--   absolve account    that one was doubted in vain: its rest and what is counted in a row of it and
+--                      of the sender are over
+--   next n             the next nonce of the sender, "" to have it asked for
+--   least account n    the least that the next nonce of an account is; any number of times
+--   The queue:
+--   tell c ms ms       a callback; how long the queue waits for the answer; until
+--                      another process may tell it
+--   told               nothing is to be told any more
+--   hold ms            leave the queue alone
+--   broke n, single n, clean n
+--                      the width of its queue, which is n where nobody has set it, is halved
+--                      for now; is one for now; is one more again
+--   unresolved n       how many UNRESOLVED in a row pause the queue
 -- Answer, for each: {"ok", "1" if a bind may have become possible, now, the words that are
 --   stored, facts}, {"stale"}, {"fenced"}, {"unsettled"}, {"overtaken"}, {"followed"}, {"used"},
 --   {"gone"}, {"error", text}: what went wrong with it, or {"costly", "sender", "all" or a budget: whose limit, the fees of the day
@@ -51,10 +55,12 @@
 -- Cost: about five commands, three more for a landing, and from one (a bound phase to a
 --   bound phase) to four (a landing) for each, one more where another one of its queue runs
 
+-- How many words follow a name.
 local WORDS = {
-  confirm = 0, trusts = 0, ['in-order'] = 0, limits = 2, keep = 0, claim = 1, tell = 3, told = 0, hold = 1, rest = 4, absolve = 1, next = 1, least = 2,
-  bytes = 1, stands = 2, falls = 1, remove = 1, expires = 1, unresolved = 1,
-  budget = 2, by = 1, last = 0, above = 1, follows = 1, broke = 1, single = 1, clean = 1,
+  confirm = 0, trusts = 0, ['in-order'] = 0, last = 0, follows = 1, limits = 2, budget = 2, -- guards
+  keep = 0, claim = 1, bytes = 1, stands = 2, falls = 1, remove = 1, expires = 1, by = 1, -- the record
+  rest = 4, above = 1, absolve = 1, next = 1, least = 2, -- the sender
+  tell = 3, told = 0, hold = 1, broke = 1, single = 1, clean = 1, unresolved = 1, -- the queue
 }
 
 -- refused says why a change is not made, nil if it is.
