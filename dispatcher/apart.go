@@ -48,11 +48,14 @@ func (c *Client) paired(worker Worker, h Health) Health {
 		return h
 	}
 	h.Capabilities = append(slices.Clone(h.Capabilities), capabilityProve, "resign")
-	atOnce, ahead := c.provers.Together()
-	if ahead {
+	pool := c.provers.Together()
+	if pool.Ahead {
 		h.Capabilities = append(h.Capabilities, capabilityAhead)
 	}
-	if h.Provers = max(atOnce, 1); h.Provers > 1 {
+	if pool.Builds {
+		h.Capabilities = append(h.Capabilities, capabilityBuilds)
+	}
+	if h.Provers = max(pool.AtOnce, 1); h.Provers > 1 {
 		h.Capabilities = append(h.Capabilities, capabilitySeveral)
 	}
 	h.Types = nil // its policy's, and not those that are proved
@@ -82,7 +85,7 @@ func (c *Client) asksSigner(ctx context.Context, worker Worker) (bool, error) {
 func (c *Client) Word(ctx context.Context, url string) (provers.Word, error) {
 	h, err := c.health(ctx, Worker{URL: url})
 	w := provers.Word{AccountID: h.AccountID, Types: h.Types, Network: h.Network, O1js: h.O1js,
-		AtOnce: max(h.Provers, 1), Ahead: h.BuildsAhead(), Memory: h.Memory, Hour: -1}
+		AtOnce: max(h.Provers, 1), Ahead: h.BuildsAhead(), Builds: h.Builds(), Memory: h.Memory, Hour: -1}
 	if h.Hour != nil {
 		w.Hour = *h.Hour
 	}
@@ -151,7 +154,8 @@ func (r *Remote) apart(ctx context.Context, worker Worker, path string, call Cal
 	return result, err
 }
 
-// prove has a prover of the pool prove, and checks what it answers.
+// prove has a prover of the pool prove or build, and checks what it answers. One that has built keeps itself for
+// the proof of that: it alone has what its token stands for.
 func (r *Remote) prove(ctx context.Context, payer, path string, call Call, signed []byte) (Result, error) {
 	pool := r.client.provers
 	waiting, cancel := context.WithTimeout(ctx, r.client.timeout/2) // the rest is for the proof
@@ -166,17 +170,21 @@ func (r *Remote) prove(ctx context.Context, payer, path string, call Call, signe
 		}
 		result, err := r.makeAt(ctx, r.client.prover(lease.URL), payer, path, call, signed)
 		if err == nil {
-			err = r.fits(payer, path, call, result)
+			err = r.fits(payer, path, call, result, lease.Note)
 		}
 		var wrong *WorkerError
 		switch {
+		case err == nil && result.Built != nil:
+			effects, _ := EffectsOf(result.Built) // fits has read it
+			lease.Keep(effects)
+			return result, nil
 		case err == nil:
 			lease.Made()
 			if doubted != "" {
 				pool.Rest(doubted, "it called hopeless what another prover has made: "+last.Error())
 			}
 			return result, nil
-		case errors.Is(err, ErrLegacy) && path == "resign":
+		case errors.Is(err, ErrLegacy) && path != "prove":
 			lease.Said()
 			return Result{}, err
 		case isA[*BusyError](err):
@@ -187,7 +195,7 @@ func (r *Remote) prove(ctx context.Context, payer, path string, call Call, signe
 			}
 			continue
 		case isA[*WorkingError](err):
-			lease.Keep()
+			lease.Keep(lease.Note)
 			return Result{}, err
 		case isA[*LostError](err) && errors.Is(ctx.Err(), context.Canceled):
 			lease.Said()
@@ -210,10 +218,7 @@ func (r *Remote) prove(ctx context.Context, payer, path string, call Call, signe
 				pool.Alike(lease.ID)
 			}
 			return result, err
-		case errors.As(err, &wrong) && wrong.Code == CodeMismatch:
-			lease.Rest(err.Error())
-			return result, err
-		case isA[*UnreachedError](err), wrong != nil && wrong.Kind == Unavailable:
+		case isA[*UnreachedError](err), wrong != nil && (wrong.Kind == Unavailable || wrong.Code == CodeMismatch):
 			lease.Rest(err.Error())
 		default:
 			lease.Said()
@@ -243,9 +248,13 @@ func notTaken(ctx context.Context, typ string, err, last error) error {
 	return fmt.Errorf("all provers that make %s have been at work: start more, or wait: %w", typ, &BusyError{RetryAfter: busyPause})
 }
 
-// fits checks what a prover answers: it is what the signer will be asked to sign.
-func (r *Remote) fits(payer, path string, call Call, result Result) error {
+// fits checks what a prover answers: it is what the signer will be asked to sign, and does what was built.
+func (r *Remote) fits(payer, path string, call Call, result Result, built string) error {
 	switch {
+	case path == pathBuild:
+		if err := hasBuilt(result); err != nil {
+			return err
+		}
 	case result.Signed != nil:
 		return mismatch("the prover has signed, so it has a key of the payer: a prover has none")
 	case result.Proved == nil && (result.Done == nil || path == "resign"):
@@ -253,6 +262,9 @@ func (r *Remote) fits(payer, path string, call Call, result Result) error {
 	case result.Proved != nil:
 		if err := CheckSigned(result.Proved, payer, call.Attempt, r.client.memo); err != nil {
 			return mismatch(err.Error())
+		}
+		if effects, err := EffectsOf(result.Proved); call.Token != "" && built != "" && (err != nil || effects != built) {
+			return mismatch("the prover has proved another transaction than the one that it had built")
 		}
 	}
 	return builtOn(call, result)

@@ -84,14 +84,29 @@ const pathBuild = "build"
 
 // Build implements [Builder].
 func (r *Remote) Build(ctx context.Context, worker Worker, call Call) (Result, error) {
+	if r.client.onlySigns(worker) {
+		result, err := r.prove(ctx, worker.AccountID, pathBuild, call, nil)
+		return result, wrap("building", err)
+	}
 	result, err := r.make(ctx, worker, pathBuild, call, nil)
-	if err == nil && (result.Built == nil || result.Token == "") && result.Done == nil {
-		err = mismatch("the answer holds neither built with its token nor done nor error")
+	if err == nil {
+		err = hasBuilt(result)
 	}
 	if err == nil {
 		err = builtOn(call, result)
 	}
 	return result, wrap("building", err)
+}
+
+// hasBuilt checks that an answer is one to a build.
+func hasBuilt(result Result) error {
+	if result.Done != nil {
+		return nil
+	}
+	if _, err := EffectsOf(result.Built); err != nil || result.Token == "" {
+		return mismatch("the answer holds neither built with its token nor done nor error")
+	}
+	return nil
 }
 
 // Resign implements [Dispatcher].

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mina-sequencer/dispatcher"
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/senders/provers"
@@ -53,6 +54,9 @@ func (w *apartWorld) prover(i int, o devworker.Options) *devworker.Worker {
 	}
 	if o.Capacity == 0 {
 		o.Capacity = 1
+	}
+	if o.State == nil && w.Overlap["MINT"] == dispatcher.Chained {
+		o.State = w.State
 	}
 	p := devworker.New(o)
 	host := fmt.Sprintf("prover%d", i)

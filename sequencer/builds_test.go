@@ -43,33 +43,53 @@ func inOrder(t *testing.T, w *harness.World, uids []string) {
 	}
 }
 
-// TestBuilt: chained ones are proved side by side where their worker builds, so a queue gets on by
-// what all its provers make in a slot, up to the width: a block takes three proofs of half a minute
-// for each prover.
+// TestBuilt: chained ones are proved side by side where their worker builds, or the pool does, so a queue gets
+// on by what all its provers make in a slot, up to the width: a block takes three proofs of half a minute for
+// each prover, or one of a minute and a half.
 func TestBuilt(t *testing.T) {
 	lane.NoRace(t, "hours of simulated time")
-	for _, provers := range []int{1, 2, 4, 8} {
-		t.Run(fmt.Sprint("provers=", provers), func(t *testing.T) {
-			harness.Trains(t, 12, devnet.Config{SlotTime: 90 * time.Second, FillRate: 1, MaxZkapps: 12}, func(w *harness.World) {
-				w.Policy.ValidSlots = 40
-				_, worker := w.Worker(1, builder(provers, 30*time.Second))
-				w.Start()
-				uids := w.PostAll("q", 48)
-				inOrder(t, w, uids)
-				counts := perBlock(w)
-				t.Logf("%d provers: %v", provers, counts)
-				full := counts[1 : len(counts)-1]
-				sum := 0
-				for _, n := range full {
-					sum += n
-				}
-				if want := 0.9 * float64(min(12, 3*provers)); float64(sum) < want*float64(len(full)) {
-					t.Errorf("a block takes %.2f, want %.1f: %v", float64(sum)/float64(len(full)), want, counts)
-				}
-				if calls := worker.Calls(); calls[devworker.Prove] != len(uids) {
-					t.Errorf("%d proofs took the calls %v", len(uids), calls)
-				}
+	const slot = 90 * time.Second
+	for _, row := range []struct {
+		provers int
+		proof   time.Duration
+	}{{1, slot / 3}, {2, slot / 3}, {4, slot / 3}, {8, slot / 3}, {1, slot}, {12, slot}} {
+		for _, pool := range []bool{false, true} {
+			t.Run(fmt.Sprintf("provers=%d,proof=%v,pool=%v", row.provers, row.proof, pool), func(t *testing.T) {
+				net := devnet.Config{SlotTime: slot, FillRate: 1, MaxZkapps: 12}
+				harness.Trains(t, 12, net, func(w *harness.World) {
+					w.Policy.ValidSlots = 120
+					var made func() int
+					if pool {
+						a := &apartWorld{World: w}
+						a.signer(1)
+						for i := range row.provers {
+							a.prover(i, builder(1, row.proof))
+						}
+						made = a.proofs
+					} else {
+						_, worker := w.Worker(1, builder(row.provers, row.proof))
+						made = func() int { return worker.Calls()[devworker.Prove] }
+					}
+					w.Start()
+					began := time.Now()
+					uids := w.PostAll("q", 48)
+					inOrder(t, w, uids)
+					counts := perBlock(w)
+					t.Logf("%v: %v", time.Since(began), counts)
+					full := counts[1 : len(counts)-1]
+					sum := 0
+					for _, n := range full {
+						sum += n
+					}
+					want := 0.9 * float64(min(12, int(slot/row.proof)*row.provers)) * float64(len(full))
+					if float64(sum) < want {
+						t.Errorf("blocks take %d in %d, want %.1f: %v", sum, len(full), want, counts)
+					}
+					if n := made(); n != len(uids) {
+						t.Errorf("%d proofs took %d calls", len(uids), n)
+					}
+				})
 			})
-		})
+		}
 	}
 }

@@ -128,6 +128,10 @@ func (o *owner) inFlight(ctx context.Context, train *lifecycle.Train, of *tx.Att
 			}
 			a.base = lifecycle.StateAfter(t.FirstOpen().Base, effects)
 		}
+		if o.train.builds.Load() && next.Built == nil && (next.Hash == "" || slices.ContainsFunc(a.list, isBuilt)) {
+			// A signer tells no hash: that one is known by what it does, and so are those behind it.
+			next = dispatcher.Ahead{UID: t.UID, Built: next.Signed}
+		}
 		a.list = append(a.list, next)
 	}
 	if len(a.list) == 0 {

@@ -350,7 +350,7 @@ func (w *Worker) build(rq *request) answer {
 	if err != nil {
 		return failed("500", "building", err.Error())
 	}
-	command, err := sign(w.o.Account, rq.body.Attempt, updates, "")
+	command, err := sign(w.payer(rq), rq.body.Attempt, updates, "")
 	if err != nil {
 		return failed("500", "building", err.Error())
 	}

@@ -44,6 +44,7 @@ type Word struct {
 	O1js      string
 	AtOnce    int    // how many it proves at a time, at least 1
 	Ahead     bool   // it builds on what is in flight
+	Builds    bool   // it tells what it would prove before it does
 	Memory    uint64 // bytes that it takes up, 0 if it does not say
 	Hour      int    // proofs that it made in the last hour, -1 if it does not say
 }
@@ -151,6 +152,7 @@ type hold struct {
 	p    *prover
 	end  *time.Timer
 	used bool
+	note string
 }
 
 // ErrNone: no prover in use makes the type. It is wrapped with why, and what to do.
@@ -167,7 +169,7 @@ func (p *Pool) Take(ctx context.Context, typ, uid string, but ...string) (*Lease
 		h.used = true
 		h.end.Stop()
 		p.mu.Unlock()
-		return &Lease{pool: p, p: h.p, uid: uid, URL: h.p.URL, ID: h.p.ID}, nil
+		return &Lease{pool: p, p: h.p, uid: uid, URL: h.p.URL, ID: h.p.ID, Note: h.note}, nil
 	}
 	l := p.lanes[typ]
 	if l == nil || !l.serves(but) {
@@ -220,18 +222,19 @@ func (p *Pool) Any(typ, uid string) (url string, err error) {
 }
 
 // Together is what the provers in use can as one worker: how many proofs they make at a time, 0 where
-// there is none, and whether all of them build on what is in flight.
-func (p *Pool) Together() (atOnce int, ahead bool) {
+// there is none, and what all of them can of building on what is in flight, and before they prove.
+func (p *Pool) Together() (w Word) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ahead = true
+	w.Ahead, w.Builds = true, true
 	for _, one := range p.all {
 		if one.Reason == "" {
-			atOnce += one.AtOnce
-			ahead = ahead && one.Ahead
+			w.AtOnce += one.AtOnce
+			w.Ahead, w.Builds = w.Ahead && one.Ahead, w.Builds && one.Builds
 		}
 	}
-	return atOnce, ahead && atOnce > 0
+	w.Ahead, w.Builds = w.Ahead && w.AtOnce > 0, w.Builds && w.AtOnce > 0
+	return w
 }
 
 // Waiting is how many transactions wait for a prover here, by type.
@@ -371,6 +374,7 @@ func (p *Pool) back(one *prover) { p.change(one, func() { one.Load-- }) }
 // A Lease is a prover that a transaction has. Exactly one of its methods ends it.
 type Lease struct {
 	ID, URL string
+	Note    string // that it was kept with
 	pool    *Pool
 	p       *prover
 	uid     string
@@ -447,12 +451,13 @@ func (l *Lease) Doubt(why string) {
 	l.end(func(p *prover) { l.pool.out(p, tx.Rested, why, 0) })
 }
 
-// Keep leaves the prover to the transaction, which it is at work on and is soon asked for again.
-func (l *Lease) Keep() {
+// Keep leaves the prover to the transaction, which it is at work on and is soon asked for again, with a
+// note for whoever asks.
+func (l *Lease) Keep(note string) {
 	p := l.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h := &hold{p: l.p}
+	h := &hold{p: l.p, note: note}
 	if before := p.holds[l.uid]; before != nil && before.p != l.p {
 		before.end.Stop()
 		p.back(before.p)

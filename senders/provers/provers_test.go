@@ -281,11 +281,11 @@ func TestFoundAgain(t *testing.T) {
 			m.Made()
 		}
 		l := w.take("A", "long")
-		l.Keep()
+		l.Keep("")
 		if again := w.take("A", "long"); again.ID != l.ID {
 			t.Errorf("kept %s, taken %s", l.ID, again.ID)
 		} else {
-			again.Keep()
+			again.Keep("")
 		}
 		time.Sleep(31 * time.Second)
 		if p, err := w.Get(l.ID); err != nil || p.Load != 0 {
@@ -317,7 +317,7 @@ func BenchmarkTake(b *testing.B) {
 			for i := range n {
 				w.add(fmt.Sprint("p", i), "A", "B")
 			}
-			for at := 0; at < n; at, _ = w.Together() {
+			for at := 0; at < n; at = w.Together().AtOnce {
 				time.Sleep(time.Millisecond)
 			}
 			uids := make([]string, 64)

@@ -60,6 +60,8 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
   const callbackSeconds = seconds('callbackSeconds', options.callbackSeconds ?? 300);
   const joinSeconds = seconds('joinSeconds', options.joinSeconds ?? 25);
   const { payer, signer, network, role, prover } = await setUp(options, log);
+  // Side by side with others: in processes of its own or, of a prover of a pool, in those of others.
+  const builds = payer ? several && payer.key !== undefined : true;
   const store = join(options.store ?? '.worker-store', role.accountId || 'prover');
   const results = await Results.open(store, options.maxResults ?? 1000);
   const maxWaiting = options.maxWaiting ?? (payer ? 8 : 0);
@@ -95,7 +97,7 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
         'ahead',
         ...(payer?.key ? ['simulate'] : []),
         ...(several ? ['several'] : []),
-        ...(several && payer?.key ? ['builds'] : []),
+        ...(builds ? ['builds'] : []),
       ],
       ...(signer && { signer: signer.name }),
       network: network.name,
@@ -109,7 +111,7 @@ async function createServer(options: WorkerOptions): Promise<Worker> {
   };
   const calls = new Calls(maker, lines, results, log, joinSeconds);
   const { dispatchers } = options;
-  const app = serve({ dispatchers, calls, maker, builds: several, line: proving, token, callbackSeconds, describe });
+  const app = serve({ dispatchers, calls, maker, builds, line: proving, token, callbackSeconds, describe });
   return new RunningWorker(role.accountId, app, lines, calls, provers, signer, log, { host, port });
 }
 

@@ -1,12 +1,34 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AccountUpdate, Field, Transaction } from 'o1js';
+import { effectsOf } from '../src/effects.js';
 import type { Dispatcher } from '../src/index.js';
 import { call, folder, makeWorld, serve } from './world.js';
 
 // A prover of a pool: whoever asks has what it answers signed elsewhere.
 
 const world = await makeWorld();
+
+test('a prover tells what it would prove, and proves that for the token', async (t) => {
+  const options = { payer: undefined, prover: true, store: await folder(t) };
+  const served = await serve(world, { ADD: { dispatch: () => world.counter.add(Field(3)) } }, options);
+  t.after(() => served.worker.close());
+  const attempt = world.attempt();
+  const { number, memo, previous } = attempt;
+  const building = (uid: string, ahead: object[]) => ({
+    ...call(world, uid, attempt),
+    attempt: { number, memo, previous },
+    ahead,
+  });
+  const { error, built, token } = (await served.post('/build/ADD', building('apart', []))).body;
+  assert.equal(error, null);
+  const { body, text } = await served.post('/prove/ADD', { ...call(world, 'apart', attempt), token });
+  assert.deepEqual([body.error, body.signed], [null, undefined], text);
+  assert.equal(effectsOf(body.proved!), effectsOf(built!));
+  // What a signer has signed has no hash: the next is built on what it does.
+  const next = (await served.post('/build/ADD', building('next', [{ uid: 'apart', built: body.proved }]))).body;
+  assert.deepEqual([next.error, next.on], [null, effectsOf(built!)]);
+});
 
 test('a prover has no key, serves any sender, and signs again what its own keys have signed', async (t) => {
   const dispatcher: Dispatcher = {
@@ -23,7 +45,7 @@ test('a prover has no key, serves any sender, and signs again what its own keys 
   const health = JSON.parse((await served.get('/health')).text) as Record<string, unknown>;
   assert.deepEqual(
     [health.accountId, health.capabilities, health.types, health.proofsLastHour],
-    ['', ['prove', 'resign', 'ahead'], ['ADD'], 0],
+    ['', ['prove', 'resign', 'ahead', 'builds'], ['ADD'], 0],
   );
   const sign = (proved: string) => {
     const tx = Transaction.fromJSON(proved);
