@@ -20,10 +20,8 @@ import (
 //
 // What creates accounts by a precondition, or sets keys or permissions, could make peers drop what is
 // behind it, and a block takes the fees and nonces of all its commands before it applies the first.
-// What pays for an account that those in flight have made by then fails. Where the command and those before it
-// leave open which accounts it pays for, there says which of some are there already; nil: nobody knows.
-func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMessage,
-	there func([]tx.Account) map[tx.Account]bool) (reason string, err error) {
+// What pays for an account that those in flight have made by then fails.
+func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMessage) (reason string, err error) {
 	updates, err := updatesOf(signed)
 	if err != nil {
 		return "", err
@@ -43,7 +41,6 @@ func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMe
 		}
 	}
 	pays, created := payable(payer, updates)
-	some := len(pays)
 	required := requiredBy(updates)
 	if mode == Commuting {
 		required = slices.DeleteFunc(required, func(r requirement) bool { return r.what == actionState })
@@ -55,6 +52,9 @@ func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMe
 		}
 		for _, u := range before {
 			delete(pays, u.account())
+		}
+		if len(pays) < created {
+			return "pays for a new account, which is there behind those in flight before it", nil
 		}
 		last := i == len(ahead)-1
 		if mode == Chained && !last {
@@ -72,22 +72,18 @@ func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMe
 		}
 		if at := on(change.unsettles); mode == Commuting && at >= 0 {
 			r := required[at]
-			return "requires the " + r.what + " of " + r.Key + ", which one in flight before it changes", nil
+			return "requires the " + r.what + " of " + r.key + ", which one in flight before it changes", nil
 		}
-	}
-	if n := len(pays); n >= created && n < some && there != nil {
-		known := there(slices.Collect(maps.Keys(pays)))
-		maps.DeleteFunc(pays, func(a tx.Account, _ bool) bool { return known[a] })
-	}
-	if len(pays) < created {
-		return "pays for a new account, which is there behind those in flight before it", nil
 	}
 	return "", nil
 }
 
+// An account is one key's, of one token.
+type account struct{ key, token string }
+
 // A part is one thing of an account that a command may require or change.
 type part struct {
-	tx.Account
+	account
 	what string
 }
 
@@ -119,7 +115,7 @@ const accountPrice = 1_000_000_000
 // payable are the accounts that updates may make, and how many they pay for: none unless they take more MINA
 // than they give, which is what Mina wants for new accounts. There already are the payer's, and what gives
 // something, is proved for, or has to be there.
-func payable(payer string, updates []signedUpdate) (all map[tx.Account]bool, created int) {
+func payable(payer string, updates []signedUpdate) (all map[account]bool, created int) {
 	var sum big.Int
 	for _, u := range updates {
 		if u.Body.TokenID == tx.MinaToken {
@@ -133,7 +129,7 @@ func payable(payer string, updates []signedUpdate) (all map[tx.Account]bool, cre
 	if n := sum.Div(sum.Neg(&sum), big.NewInt(accountPrice)); n.IsInt64() {
 		created = int(max(1, min(n.Int64(), int64(len(updates)))))
 	}
-	all = map[tx.Account]bool{}
+	all = map[account]bool{}
 	for _, u := range updates {
 		if _, seen := all[u.account()]; !seen {
 			isNew := u.Body.Preconditions.Account.IsNew
@@ -141,7 +137,7 @@ func payable(payer string, updates []signedUpdate) (all map[tx.Account]bool, cre
 			all[u.account()] = !there
 		}
 	}
-	maps.DeleteFunc(all, func(_ tx.Account, may bool) bool { return !may })
+	maps.DeleteFunc(all, func(_ account, may bool) bool { return !may })
 	return all, created
 }
 
@@ -215,9 +211,7 @@ type signedUpdate struct {
 	} `json:"body"`
 }
 
-func (u *signedUpdate) account() tx.Account {
-	return tx.Account{Key: u.Body.PublicKey, Token: u.Body.TokenID}
-}
+func (u *signedUpdate) account() account { return account{u.Body.PublicKey, u.Body.TokenID} }
 
 func (u *signedUpdate) part(what string) part { return part{u.account(), what} }
 

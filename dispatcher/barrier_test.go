@@ -3,13 +3,11 @@ package dispatcher_test
 import (
 	"encoding/json"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"mina-sequencer/dispatcher"
-	"mina-sequencer/sequencer/tx"
 )
 
 const minaToken = "wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf" // as o1js writes it
@@ -132,62 +130,27 @@ func TestBarrier(t *testing.T) {
 			if tt.before != nil {
 				ahead = append(ahead, tt.before)
 			}
-			got, err := dispatcher.Barrier(tt.mode, key, ahead, tt.signed, nil)
+			got, err := dispatcher.Barrier(tt.mode, key, ahead, tt.signed)
 			if err != nil || got != tt.want {
 				t.Errorf("%q, %v, want %q", got, err, tt.want)
 			}
 		})
 	}
 	spends := []json.RawMessage{signs("B", 1), signs("C", 1)}
-	if got, err := dispatcher.Barrier(dispatcher.Commuting, key, spends, signs("B", 1), nil); err != nil || got == free {
+	if got, err := dispatcher.Barrier(dispatcher.Commuting, key, spends, signs("B", 1)); err != nil || got == free {
 		t.Errorf("behind two, of which the first spends its nonce: %q, %v", got, err)
 	}
-	if got, err := dispatcher.Barrier(dispatcher.Chained, key, spends, signs("C", 2), nil); err != nil || got != free {
+	if got, err := dispatcher.Barrier(dispatcher.Chained, key, spends, signs("C", 2)); err != nil || got != free {
 		t.Errorf("chained to the last, and to none before: %q, %v", got, err)
 	}
-	if got, err := dispatcher.Barrier(dispatcher.Chained, key, spends, signs("B", 2), nil); err != nil || got != loose {
+	if got, err := dispatcher.Barrier(dispatcher.Chained, key, spends, signs("B", 2)); err != nil || got != loose {
 		t.Errorf("chained to the one before the last: %q, %v", got, err)
 	}
 	for name, pair := range map[string][2]json.RawMessage{
 		"no JSON": {before, json.RawMessage(`{`)}, "no updates": {before, commandWith()}, "nothing before": {json.RawMessage(`{}`), before},
 	} {
-		if got, err := dispatcher.Barrier(dispatcher.Chained, key, pair[:1], pair[1], nil); err == nil || got != "" {
+		if got, err := dispatcher.Barrier(dispatcher.Chained, key, pair[:1], pair[1]); err == nil || got != "" {
 			t.Errorf("%s: %q, %v", name, got, err)
-		}
-	}
-}
-
-// TestBarrierThere: where a command and those before it leave open what it pays for, it is asked which of that
-// is there already, and of nothing else.
-func TestBarrierThere(t *testing.T) {
-	t.Parallel()
-	const paid = "pays for a new account, which is there behind those in flight before it"
-	two := commandWith(gives(key, 2_000_000_000), on("B", "", ""), on("C", "", ""), on("D", "", ""))
-	for _, tt := range []struct {
-		name   string
-		before json.RawMessage
-		there  []string // of what is asked for
-		asked  string
-		want   string
-	}{
-		{"one of the others is there", commandWith(on("B", "", "")), []string{"D"}, "C D", paid},
-		{"none of them is there", commandWith(on("B", "", "")), nil, "C D", ""},
-		{"nothing of it is made before", commandWith(on("E", "", "")), []string{"D"}, "", ""},
-		{"too much of it is made before", commandWith(on("B", "", ""), on("C", "", "")), nil, "", paid},
-	} {
-		var asked []string
-		got, err := dispatcher.Barrier(dispatcher.Commuting, key, []json.RawMessage{tt.before}, two,
-			func(accounts []tx.Account) map[tx.Account]bool {
-				there := map[tx.Account]bool{}
-				for _, a := range accounts {
-					asked = append(asked, a.Key)
-					there[a] = slices.Contains(tt.there, a.Key)
-				}
-				return there
-			})
-		slices.Sort(asked)
-		if err != nil || got != tt.want || strings.Join(asked, " ") != tt.asked {
-			t.Errorf("%s: %q, %v, want %q; asked for %q", tt.name, got, err, tt.want, asked)
 		}
 	}
 }
@@ -231,7 +194,7 @@ func TestBarrierToken(t *testing.T) {
 			for _, name := range tt.ahead {
 				ahead = append(ahead, made[name])
 			}
-			got, err := dispatcher.Barrier(dispatcher.Commuting, payer, ahead, made[tt.signed], nil)
+			got, err := dispatcher.Barrier(dispatcher.Commuting, payer, ahead, made[tt.signed])
 			if want := strings.Replace(tt.want, "ADMIN", admin, 1); err != nil || got != want {
 				t.Errorf("%q, %v, want %q", got, err, want)
 			}
@@ -276,7 +239,7 @@ func TestBarrierAccounts(t *testing.T) {
 		if json.Unmarshal(made["payer"], &payer) != nil || json.Unmarshal(made["other"], &other) != nil {
 			t.Fatal("nobody pays")
 		}
-		got, err := dispatcher.Barrier(dispatcher.Commuting, payer, []json.RawMessage{made[tt.ahead]}, made[tt.signed], nil)
+		got, err := dispatcher.Barrier(dispatcher.Commuting, payer, []json.RawMessage{made[tt.ahead]}, made[tt.signed])
 		if want := strings.Replace(tt.want, "OTHER", other, 1); err != nil || got != want {
 			t.Errorf("%s behind what %s: %q, %v, want %q", tt.signed, tt.ahead, got, err, want)
 		}

@@ -42,7 +42,7 @@ func (f *Footprint) Races(g *Footprint) (of tx.Account, what string) {
 	for _, pair := range [...][2]*Footprint{{f, g}, {g, f}} {
 		for _, r := range pair[0].required {
 			if by, is := pair[1].changed[r.part]; is && r.what != actionState && by.unsettles(r.value) {
-				return r.Account, r.what
+				return tx.Account{Key: r.key, Token: r.token}, r.what
 			}
 		}
 	}

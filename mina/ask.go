@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"mina-sequencer/sequencer/tx"
 )
 
 // An answer is what one node said to a question put to all.
@@ -146,28 +144,6 @@ func (t *Tracker) Accounts(ctx context.Context, publicKeys []string) (map[string
 		}
 	}
 	return merged, nil
-}
-
-// There asks all nodes that did not stand aside at the last poll which of some accounts, of any token, are
-// there, and returns those that one of them has. ErrNoQuorum: too few have answered to say that of the others.
-func (t *Tracker) There(ctx context.Context, accounts []tx.Account) (map[tx.Account]bool, error) {
-	there, answered, failed := map[tx.Account]bool{}, 0, []error(nil)
-	for _, a := range askMost(ctx, t, t.heeded(), max(t.quorum, 1), func(ctx context.Context, n *Node) ([]tx.Account, error) {
-		return n.There(ctx, accounts)
-	}) {
-		if a.err != nil {
-			failed = append(failed, a.err)
-			continue
-		}
-		answered++
-		for _, account := range a.value {
-			there[account] = true
-		}
-	}
-	if answered < max(t.quorum, 1) {
-		return nil, because(fmt.Errorf("asking which accounts are there: %w", ErrNoQuorum), failed)
-	}
-	return there, nil
 }
 
 // with joins what two nodes say of an account; the zero Account says nothing.

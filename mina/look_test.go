@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/tx"
 	"slices"
@@ -281,36 +280,6 @@ func TestAccountGoesOn(t *testing.T) {
 				n.Error(err)
 			}
 		})
-	})
-}
-
-// TestThere: an account is there if one node has it, and not if a quorum says that it is not; what it holds of
-// another token is another account.
-func TestThere(t *testing.T) {
-	token := EncodeCheck(VersionToken, make([]byte, 32))
-	of := func(key, token string) tx.Account { return tx.Account{Key: key, Token: token} }
-	all := []tx.Account{of(keyA, tx.MinaToken), of(keyB, tx.MinaToken), of(keyA, token), of(keyB, token)}
-	slowly(t, func(n *net) {
-		for _, d := range n.nodes[1:] {
-			d.do(func() { delete(d.accounts, keyB) })
-		}
-		n.nodes[1].do(func() { n.nodes[1].accounts[keyA+`", token: "`+token] = 0 })
-		there, err := n.There(n.Context(), all)
-		want := map[tx.Account]bool{all[0]: true, all[1]: true, all[2]: true}
-		if err != nil || !maps.Equal(there, want) {
-			n.Errorf("%v, %v", there, err)
-		}
-		for _, bad := range []tx.Account{of("x", token), of(keyA, `x") { nonce } }`)} {
-			if _, err := n.There(n.Context(), []tx.Account{bad}); err == nil {
-				n.Errorf("asked for %v", bad)
-			}
-		}
-		for _, d := range n.nodes {
-			d.do(func() { d.status = 500 })
-		}
-		if there, err := n.There(n.Context(), all); !errors.Is(err, ErrNoQuorum) || there != nil {
-			n.Errorf("of nodes that do not answer: %v, %v", there, err)
-		}
 	})
 }
 

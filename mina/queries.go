@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"mina-sequencer/sequencer/tx"
 )
 
 // A Status is what a node says of itself and its network.
@@ -342,7 +340,7 @@ func (n *Node) Pooled(ctx context.Context, hashes []string) (map[string]Command,
 // PooledBy asks which zkApp commands of these payers lie in the node's pool, in
 // one call, and returns them by payer in the order of their nonces.
 func (n *Node) PooledBy(ctx context.Context, payers ...string) (map[string][]Command, error) {
-	fields, err := aliased("pooledZkappCommands", minas(payers), zkappFields)
+	fields, err := aliased("pooledZkappCommands", payers, zkappFields)
 	if err != nil || len(payers) == 0 {
 		return nil, err
 	}
@@ -392,7 +390,7 @@ func (n *Node) Accounts(ctx context.Context, publicKeys []string) (map[string]Ac
 
 // ledger is Accounts, and tells which block was the tip when all had been looked up.
 func (n *Node) ledger(ctx context.Context, publicKeys []string) (found map[string]Account, tip string, err error) {
-	fields, err := aliased("account", minas(publicKeys), "nonce inferredNonce balance { total liquid }")
+	fields, err := aliased("account", publicKeys, "nonce inferredNonce balance { total liquid }")
 	if err != nil {
 		return nil, "", err
 	}
@@ -436,56 +434,15 @@ func (n *Node) ledger(ctx context.Context, publicKeys []string) (found map[strin
 
 func alias(i int) string { return fmt.Sprintf("k%d", i) }
 
-// minas are the accounts of keys that hold MINA.
-func minas(keys []string) []tx.Account {
-	all := make([]tx.Account, len(keys))
-	for i, key := range keys {
-		all[i] = tx.Account{Key: key, Token: tx.MinaToken}
-	}
-	return all
-}
-
-// There asks for accounts of any token in one call, and returns those that are there. Errors: as Accounts.
-func (n *Node) There(ctx context.Context, accounts []tx.Account) (there []tx.Account, err error) {
-	fields, err := aliased("account", accounts, "nonce")
-	if err != nil {
-		return nil, err
-	}
-	var data map[string]json.RawMessage
-	if err := n.query(ctx, "{ syncStatus "+fields+"}", nil, &data); err != nil {
-		return nil, fmt.Errorf("asking which accounts are there: %w", err)
-	}
-	if string(data["syncStatus"]) != `"SYNCED"` {
-		return nil, fmt.Errorf("asking which accounts are there: %s: %w", n.name, ErrNotSynced)
-	}
-	for i, a := range accounts {
-		switch raw := string(data[alias(i)]); raw {
-		case "":
-			return nil, fmt.Errorf("asking which accounts are there: %w", n.silent("no answer for "+a.Key))
-		case "null":
-		default:
-			there = append(there, a)
-		}
-	}
-	return there, nil
-}
-
-// aliased writes one field for each account. GraphQL has no variables for a list of
-// fields, so only what decodes as a public key and as a token gets into the text.
-func aliased(field string, accounts []tx.Account, selection string) (string, error) {
+// aliased writes one field for each key. GraphQL has no variables for a list of
+// fields, so only what decodes as a public key gets into the text.
+func aliased(field string, keys []string, selection string) (string, error) {
 	var text strings.Builder
-	for i, a := range accounts {
-		if _, err := DecodeCheck(VersionPublicKey, 35, a.Key); err != nil {
+	for i, key := range keys {
+		if _, err := DecodeCheck(VersionPublicKey, 35, key); err != nil {
 			return "", fmt.Errorf("public key: %w", err)
 		}
-		token := ""
-		if a.Token != tx.MinaToken {
-			if _, err := DecodeCheck(VersionToken, 32, a.Token); err != nil {
-				return "", fmt.Errorf("token: %w", err)
-			}
-			token = fmt.Sprintf(", token: %q", a.Token)
-		}
-		fmt.Fprintf(&text, "%s: %s(publicKey: %q%s) { %s } ", alias(i), field, a.Key, token, selection)
+		fmt.Fprintf(&text, "%s: %s(publicKey: %q) { %s } ", alias(i), field, key, selection)
 	}
 	return text.String(), nil
 }

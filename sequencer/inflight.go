@@ -219,7 +219,7 @@ func (o *owner) outdated(ctx context.Context, train *lifecycle.Train, e lifecycl
 	if len(since) == 0 {
 		return "", nil
 	}
-	why, err = dispatcher.Barrier(dispatcher.Commuting, t.Attempt(e.Number).Sender, since, proved, nil)
+	why, err = dispatcher.Barrier(dispatcher.Commuting, t.Attempt(e.Number).Sender, since, proved)
 	if err != nil {
 		return "cannot be read: " + err.Error(), nil
 	}
@@ -246,20 +246,13 @@ func (o *owner) landed(ctx context.Context, train *lifecycle.Train, uid string) 
 }
 
 // barrier says why a signed command of t may not be in flight beside others, "" if it may.
-func (s *Sequencer) barrier(ctx context.Context, t *tx.Transaction, payer string, on *ahead, signed json.RawMessage) string {
+func (s *Sequencer) barrier(t *tx.Transaction, payer string, on *ahead, signed json.RawMessage) string {
 	mode := s.Types.Overlap(t.Type)
 	if mode == dispatcher.Alone {
 		return ""
 	}
 	ahead := on.commands()
-	there := func(accounts []tx.Account) map[tx.Account]bool {
-		known, err := s.Chain.There(ctx, accounts)
-		if err != nil {
-			s.Log.Warn("it is not known which accounts are there that it may pay for", about(t, "err", err)...)
-		}
-		return known
-	}
-	reason, err := dispatcher.Barrier(mode, payer, ahead, signed, there)
+	reason, err := dispatcher.Barrier(mode, payer, ahead, signed)
 	if err != nil {
 		reason = "cannot be read: " + err.Error()
 	}
