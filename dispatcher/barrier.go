@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 
 	"mina-sequencer/sequencer/tx"
 )
@@ -20,8 +21,11 @@ import (
 //
 // What creates accounts by a precondition, or sets keys or permissions, could make peers drop what is
 // behind it, and a block takes the fees and nonces of all its commands before it applies the first.
-// What pays for an account that those in flight have made by then fails.
-func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMessage) (reason string, err error) {
+// What pays for an account that those in flight have made by then fails, and so does what touches one that is
+// nowhere and does not pay for it. absent are those of its accounts that no node has; nil: nobody has asked, and
+// which there may be is read from the commands.
+func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMessage,
+	absent map[tx.Account]bool) (reason string, err error) {
 	updates, err := updatesOf(signed)
 	if err != nil {
 		return "", err
@@ -41,6 +45,9 @@ func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMe
 		}
 	}
 	pays, created := payable(payer, updates)
+	if absent != nil {
+		pays = missing(payer, updates, absent)
+	}
 	required := requiredBy(updates)
 	if mode == Commuting {
 		required = slices.DeleteFunc(required, func(r requirement) bool { return r.what == actionState })
@@ -50,7 +57,13 @@ func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMe
 		if err != nil {
 			return "", fmt.Errorf("the command before it: %w", err)
 		}
+		changed := changedBy(before)
 		for _, u := range before {
+			if a := u.account(); pays[a] && absent != nil { // it is what makes that
+				there := part{a, existence}
+				required = append(required, requirement{there, "true"})
+				changed[there] = change{made: "true", found: "false"}
+			}
 			delete(pays, u.account())
 		}
 		if len(pays) < created {
@@ -60,7 +73,6 @@ func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMe
 		if mode == Chained && !last {
 			continue
 		}
-		changed := changedBy(before)
 		on := func(meets func(change, string) bool) int {
 			return slices.IndexFunc(required, func(r requirement) bool {
 				by, is := changed[r.part]
@@ -75,6 +87,10 @@ func Barrier(mode Mode, payer string, ahead []json.RawMessage, signed json.RawMe
 			return "requires the " + r.what + " of " + r.key + ", which one in flight before it changes", nil
 		}
 	}
+	if absent != nil && len(pays) > created {
+		least := slices.SortedFunc(maps.Keys(pays), func(a, b account) int { return strings.Compare(a.key, b.key) })[0]
+		return "does not pay for all accounts that are on no node and not made before it, as " + least.key, nil
+	}
 	return "", nil
 }
 
@@ -87,7 +103,10 @@ type part struct {
 	what string
 }
 
-const actionState = "action state"
+const (
+	actionState = "action state"
+	existence   = "existence"
+)
 
 // A change is what a command makes of a part, "" where that cannot be read from it, and what it
 // required of it before, "" for nothing.
@@ -139,6 +158,17 @@ func payable(payer string, updates []signedUpdate) (all map[account]bool, create
 	}
 	maps.DeleteFunc(all, func(_ account, may bool) bool { return !may })
 	return all, created
+}
+
+// missing are the accounts that updates touch and that are on no node.
+func missing(payer string, updates []signedUpdate, absent map[tx.Account]bool) map[account]bool {
+	all := map[account]bool{}
+	for _, u := range updates {
+		if a := u.account(); !u.isOf(payer) && absent[tx.Account{Key: a.key, Token: a.token}] {
+			all[a] = true
+		}
+	}
+	return all
 }
 
 // requiredBy are the requirements of updates, without those of a value that they set themselves. What

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mina-sequencer/dispatcher"
+	"mina-sequencer/sequencer/tx"
 )
 
 const minaToken = "wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf" // as o1js writes it
@@ -130,26 +131,26 @@ func TestBarrier(t *testing.T) {
 			if tt.before != nil {
 				ahead = append(ahead, tt.before)
 			}
-			got, err := dispatcher.Barrier(tt.mode, key, ahead, tt.signed)
+			got, err := dispatcher.Barrier(tt.mode, key, ahead, tt.signed, nil)
 			if err != nil || got != tt.want {
 				t.Errorf("%q, %v, want %q", got, err, tt.want)
 			}
 		})
 	}
 	spends := []json.RawMessage{signs("B", 1), signs("C", 1)}
-	if got, err := dispatcher.Barrier(dispatcher.Commuting, key, spends, signs("B", 1)); err != nil || got == free {
+	if got, err := dispatcher.Barrier(dispatcher.Commuting, key, spends, signs("B", 1), nil); err != nil || got == free {
 		t.Errorf("behind two, of which the first spends its nonce: %q, %v", got, err)
 	}
-	if got, err := dispatcher.Barrier(dispatcher.Chained, key, spends, signs("C", 2)); err != nil || got != free {
+	if got, err := dispatcher.Barrier(dispatcher.Chained, key, spends, signs("C", 2), nil); err != nil || got != free {
 		t.Errorf("chained to the last, and to none before: %q, %v", got, err)
 	}
-	if got, err := dispatcher.Barrier(dispatcher.Chained, key, spends, signs("B", 2)); err != nil || got != loose {
+	if got, err := dispatcher.Barrier(dispatcher.Chained, key, spends, signs("B", 2), nil); err != nil || got != loose {
 		t.Errorf("chained to the one before the last: %q, %v", got, err)
 	}
 	for name, pair := range map[string][2]json.RawMessage{
 		"no JSON": {before, json.RawMessage(`{`)}, "no updates": {before, commandWith()}, "nothing before": {json.RawMessage(`{}`), before},
 	} {
-		if got, err := dispatcher.Barrier(dispatcher.Chained, key, pair[:1], pair[1]); err == nil || got != "" {
+		if got, err := dispatcher.Barrier(dispatcher.Chained, key, pair[:1], pair[1], nil); err == nil || got != "" {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
@@ -194,7 +195,7 @@ func TestBarrierToken(t *testing.T) {
 			for _, name := range tt.ahead {
 				ahead = append(ahead, made[name])
 			}
-			got, err := dispatcher.Barrier(dispatcher.Commuting, payer, ahead, made[tt.signed])
+			got, err := dispatcher.Barrier(dispatcher.Commuting, payer, ahead, made[tt.signed], nil)
 			if want := strings.Replace(tt.want, "ADMIN", admin, 1); err != nil || got != want {
 				t.Errorf("%q, %v, want %q", got, err, want)
 			}
@@ -239,9 +240,93 @@ func TestBarrierAccounts(t *testing.T) {
 		if json.Unmarshal(made["payer"], &payer) != nil || json.Unmarshal(made["other"], &other) != nil {
 			t.Fatal("nobody pays")
 		}
-		got, err := dispatcher.Barrier(dispatcher.Commuting, payer, []json.RawMessage{made[tt.ahead]}, made[tt.signed])
+		got, err := dispatcher.Barrier(dispatcher.Commuting, payer, []json.RawMessage{made[tt.ahead]}, made[tt.signed], nil)
 		if want := strings.Replace(tt.want, "OTHER", other, 1); err != nil || got != want {
 			t.Errorf("%s behind what %s: %q, %v, want %q", tt.signed, tt.ahead, got, err, want)
+		}
+	}
+}
+
+// TestBarrierAbsent has commands that o1js made be in flight together where the nodes have said which of their
+// accounts there are.
+func TestBarrierAbsent(t *testing.T) {
+	t.Parallel()
+	const twice = "pays for a new account, which is there behind those in flight before it"
+	const unpaid = "does not pay for all accounts that are on no node and not made before it, as NEW"
+	const another = "requires the existence of NEW, which one in flight before it changes"
+	const loose = "requires nothing that the one before it makes"
+	const mintsX, mintsY, sendsX = "mints to X, who is new", "mints to Y, who is new", "sends to X, who is new"
+	const commuting, chained = dispatcher.Commuting, dispatcher.Chained
+	token, payments := madeBy(t, "token.json"), madeBy(t, "accounts.json")
+	// account is that of an account update of a command.
+	account := func(made map[string]json.RawMessage, command string, i int) (a tx.Account) {
+		var c struct {
+			AccountUpdates []struct{ Body struct{ PublicKey, TokenID string } }
+		}
+		if err := json.Unmarshal(made[command], &c); err != nil {
+			t.Fatal(err)
+		}
+		return tx.Account{Key: c.AccountUpdates[i].Body.PublicKey, Token: c.AccountUpdates[i].Body.TokenID}
+	}
+	holderX, holderY := account(token, mintsX, 4), account(token, mintsY, 4)
+	paidX, paidY := account(payments, "pays X and Y, who are new", 1), account(payments, "pays X and Y, who are new", 2)
+	other := account(payments, "pays another", 1)
+	type accounts []tx.Account
+	for _, tt := range []struct {
+		made   map[string]json.RawMessage
+		mode   dispatcher.Mode
+		signed string
+		ahead  []string
+		absent accounts
+		want   string
+	}{
+		{token, commuting, "sends to X", []string{mintsX}, accounts{holderX}, another},
+		{token, commuting, "sends to X", []string{mintsX, "burns"}, accounts{holderX}, another},
+		{token, commuting, "sends to X", []string{mintsX}, nil, ""},
+		{token, commuting, "sends to X", []string{"burns"}, accounts{holderX}, unpaid},
+		{token, chained, "sends to X", []string{mintsX}, accounts{holderX}, ""},
+		{token, chained, "sends to X", []string{mintsX}, nil, loose},
+		{token, chained, "sends to X", []string{mintsX, "sends to X"}, accounts{holderX}, loose},
+		{token, chained, sendsX, []string{mintsX}, accounts{holderX}, twice},
+		{token, commuting, sendsX, []string{mintsX}, accounts{holderX}, twice},
+		{token, commuting, sendsX, []string{"burns"}, nil, twice},
+		{token, commuting, sendsX, []string{"burns"}, accounts{holderX}, ""},
+		{token, commuting, mintsY, []string{mintsX}, accounts{holderX, holderY}, ""},
+		{token, commuting, mintsY, []string{mintsX}, accounts{holderX}, twice},
+		{payments, commuting, "pays X and Y, who are new", []string{"pays another"}, accounts{paidX, paidY}, ""},
+		{payments, commuting, "pays X and Y, who are new", []string{"pays another"}, accounts{paidX}, twice},
+		{payments, commuting, "pays another", []string{"pays X, who is new"}, accounts{paidX}, ""},
+		{payments, commuting, "pays another", []string{"pays X, who is new"}, accounts{paidX, other}, unpaid},
+		{payments, chained, "pays another", []string{"pays another"}, accounts{other}, ""},
+	} {
+		var payer string
+		if json.Unmarshal(tt.made["payer"], &payer) != nil {
+			t.Fatal("nobody pays")
+		}
+		var ahead []json.RawMessage
+		for _, name := range tt.ahead {
+			ahead = append(ahead, tt.made[name])
+		}
+		absent, want := map[tx.Account]bool{}, tt.want
+		for _, a := range tt.absent {
+			absent[a] = true
+			if a == holderX || a == other {
+				want = strings.Replace(want, "NEW", a.Key, 1)
+			}
+		}
+		got, err := dispatcher.Barrier(tt.mode, payer, ahead, tt.made[tt.signed], absent)
+		if err != nil || got != want {
+			t.Errorf("%v, %s behind %q, where %v are on no node: %q, %v, want %q",
+				tt.mode, tt.signed, tt.ahead, tt.absent, got, err, want)
+		}
+	}
+	// Of two that may be absent one is paid for: only the nodes know which of them that was.
+	one := commandWith(gives(key, 1_000_000_000), on("B", "", ""), on("C", "", ""))
+	behind := []json.RawMessage{commandWith(gives(key, 1_000_000_000), on("B", "", ""))}
+	for who, want := range map[string]string{"B": twice, "C": ""} {
+		absent := map[tx.Account]bool{{Key: who, Token: minaToken}: true}
+		if got, err := dispatcher.Barrier(commuting, key, behind, one, absent); err != nil || got != want {
+			t.Errorf("%s is absent: %q, %v, want %q", who, got, err, want)
 		}
 	}
 }

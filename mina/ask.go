@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // An answer is what one node said to a question put to all.
@@ -144,6 +146,30 @@ func (t *Tracker) Accounts(ctx context.Context, publicKeys []string) (map[string
 		}
 	}
 	return merged, nil
+}
+
+// Absent asks the same nodes as Account which of some accounts, each of one token, are on none of them.
+// Errors: ErrNoQuorum, ErrBase58Check.
+func (t *Tracker) Absent(ctx context.Context, accounts []tx.Account) ([]tx.Account, error) {
+	var failed []error
+	absent, good := slices.Clone(accounts), 0
+	for _, a := range askMost(ctx, t, t.heeded(), max(t.quorum, 1), func(ctx context.Context, n *Node) ([]tx.Account, error) {
+		return n.Lacks(ctx, accounts)
+	}) {
+		switch {
+		case errors.Is(a.err, ErrBase58Check):
+			return nil, a.err
+		case a.err != nil:
+			failed = append(failed, a.err)
+			continue
+		}
+		good++
+		absent = slices.DeleteFunc(absent, func(of tx.Account) bool { return !slices.Contains(a.value, of) })
+	}
+	if good < max(t.quorum, 1) {
+		return nil, because(fmt.Errorf("asking for accounts: %w", ErrNoQuorum), failed)
+	}
+	return absent, nil
 }
 
 // with joins what two nodes say of an account; the zero Account says nothing.

@@ -127,7 +127,7 @@ func (d *daemon) RoundTrip(req *http.Request) (*http.Response, error) {
 
 var (
 	fieldPattern = regexp.MustCompile(`(sendZkapp|bestChain|block|pooledZkappCommands|account|daemonStatus)\b *[({]`)
-	aliasPattern = regexp.MustCompile(`(k\d+): \w+\(publicKey: "(\w+)"\)`)
+	aliasPattern = regexp.MustCompile(`(k\d+): \w+\(publicKey: "(\w+)"(?:, token: "\w+")?\)`)
 	blockPattern = regexp.MustCompile(`(k\d+): block\(stateHash: \$(k\d+)\)`)
 )
 

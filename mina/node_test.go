@@ -174,7 +174,17 @@ func TestNodePoolAndAccounts(t *testing.T) {
 	if _, err := n.PooledBy(ctx, keyA+`"`); !errors.Is(err, ErrBase58Check) {
 		t.Errorf("injection: %v", err)
 	}
+	ofToken := tx.Account{Key: keyA, Token: "wSHV2S4qX9jFsLjQo8r1BsMLH2ZRKsZx6EJd1sbozGPieEC4Jf"}
+	if got, err := n.Lacks(ctx, []tx.Account{ofToken, {Key: keyB, Token: ofToken.Token}}); len(got) != 1 || got[0].Key != keyB || err != nil {
+		t.Errorf("of two accounts, of which one is there, it lacks %v, %v", got, err)
+	}
+	if _, err := n.Lacks(ctx, []tx.Account{{Key: keyA, Token: `"){nonce}`}}); !errors.Is(err, ErrBase58Check) {
+		t.Errorf("injection: %v", err)
+	}
 	d.sync = "BOOTSTRAP"
+	if _, err := n.Lacks(ctx, []tx.Account{ofToken}); !errors.Is(err, ErrNotSynced) {
+		t.Errorf("bootstrapping: %v", err)
+	}
 	if _, err := n.Account(ctx, keyA); !errors.Is(err, ErrNotSynced) {
 		t.Errorf("bootstrapping: %v", err)
 	}
@@ -190,6 +200,9 @@ func TestNodePoolAndAccounts(t *testing.T) {
 	}
 	d.raw = `{"data":{"syncStatus":"SYNCED"}}`
 	if _, err := n.Account(ctx, keyA); class(err) != Transport {
+		t.Errorf("no account in the answer: %v", err)
+	}
+	if _, err := n.Lacks(ctx, []tx.Account{ofToken}); class(err) != Transport {
 		t.Errorf("no account in the answer: %v", err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"mina-sequencer/sequencer/tx"
 )
 
 // A Status is what a node says of itself and its network.
@@ -430,6 +432,37 @@ func (n *Node) ledger(ctx context.Context, publicKeys []string) (found map[strin
 		found[key] = account
 	}
 	return found, status.StateHash, nil
+}
+
+// Lacks asks which of some accounts, each of one token, the ledger of the node's tip does not have, in one
+// call. Errors as of Accounts; ErrBase58Check: also an id of a token that is none.
+func (n *Node) Lacks(ctx context.Context, accounts []tx.Account) (absent []tx.Account, err error) {
+	var text strings.Builder
+	for i, a := range accounts {
+		if _, err := DecodeCheck(VersionPublicKey, 35, a.Key); err != nil {
+			return nil, fmt.Errorf("public key: %w", err)
+		}
+		if _, err := DecodeCheck(VersionToken, 32, a.Token); err != nil {
+			return nil, fmt.Errorf("token: %w", err)
+		}
+		fmt.Fprintf(&text, "%s: account(publicKey: %q, token: %q) { nonce } ", alias(i), a.Key, a.Token)
+	}
+	var data map[string]json.RawMessage
+	if err := n.query(ctx, "{ syncStatus "+text.String()+"}", nil, &data); err != nil {
+		return nil, fmt.Errorf("asking for accounts: %w", err)
+	}
+	if string(data["syncStatus"]) != `"SYNCED"` {
+		return nil, fmt.Errorf("asking for accounts: %s: %w", n.name, ErrNotSynced)
+	}
+	for i, a := range accounts {
+		switch said, is := data[alias(i)]; {
+		case !is:
+			return nil, fmt.Errorf("asking for accounts: %w", n.silent("no answer for "+a.Key))
+		case string(said) == "null":
+			absent = append(absent, a)
+		}
+	}
+	return absent, nil
 }
 
 func alias(i int) string { return fmt.Sprintf("k%d", i) }

@@ -372,6 +372,12 @@ func TestAccountAndNetwork(t *testing.T) {
 	if got, err := n.Account(ctx, offX2); err != nil || got.Exists {
 		t.Errorf("no account: %+v, %v", got, err)
 	}
+	some := []tx.Account{{Key: keyA, Token: tx.MinaToken}, {Key: offX2, Token: tx.MinaToken}}
+	n.nodes[1].do(func() { delete(n.nodes[1].accounts, keyA) }) // which is behind the others
+	if got, err := n.Absent(ctx, some); err != nil || len(got) != 1 || got[0] != some[1] {
+		t.Errorf("on no node are %v, %v", got, err)
+	}
+	n.nodes[1].do(func() { n.nodes[1].accounts[keyA] = 7 })
 	if _, err := n.Account(ctx, "x"); !errors.Is(err, ErrBase58Check) {
 		t.Errorf("no key: %v", err)
 	}

@@ -386,7 +386,7 @@ func (s *Sequencer) ask(ctx context.Context, t *tx.Transaction, worker dispatche
 	}
 	answer = dispatcher.AnswerOf(r, err, answer, mina.ValidHash)
 	if r.Built != nil && answer.Fault == lifecycle.NoFault {
-		s.builtNow(t, a, on, b, r, &answer)
+		s.builtNow(ctx, t, a, on, b, r, &answer)
 	}
 	if wrong := s.foreign(answer.Signed); wrong != "" {
 		answer.Signed, answer.Hash, answer.Fault = nil, "", lifecycle.FaultOutOfOrder
@@ -396,7 +396,7 @@ func (s *Sequencer) ask(ctx context.Context, t *tx.Transaction, worker dispatche
 		does := dispatcher.FootprintOf(a.Sender, answer.Signed)
 		answer.Weight, answer.Touched = dispatcher.Weight(answer.Signed), does.Touched
 		s.weighed(t.Type, answer.Weight)
-		answer.Alone = s.barrier(t, a.Sender, on, answer.Signed)
+		answer.Alone = s.barrier(ctx, t, a.Sender, on, answer.Signed)
 		if s.wide() && s.Types.Overlap(t.Type) == dispatcher.Chained {
 			answer.Effects, _ = dispatcher.EffectsOf(answer.Signed) // of what barrier has read
 		}
@@ -423,7 +423,7 @@ func (s *Sequencer) ask(ctx context.Context, t *tx.Transaction, worker dispatche
 }
 
 // builtNow notes what a worker would prove of an attempt, and whether that may be in flight beside others.
-func (s *Sequencer) builtNow(t *tx.Transaction, a *tx.Attempt, on *ahead, b *built,
+func (s *Sequencer) builtNow(ctx context.Context, t *tx.Transaction, a *tx.Attempt, on *ahead, b *built,
 	r dispatcher.Result, answer *lifecycle.Answer) {
 	effects, err := dispatcher.EffectsOf(r.Built)
 	if err != nil {
@@ -432,7 +432,7 @@ func (s *Sequencer) builtNow(t *tx.Transaction, a *tx.Attempt, on *ahead, b *bui
 		return
 	}
 	*b = built{number: a.Number, at: a.StartedAt.UnixMilli(), command: r.Built, effects: effects, token: r.Token, on: r.On}
-	answer.Effects, answer.Alone = effects, s.barrier(t, a.Sender, on, r.Built)
+	answer.Effects, answer.Alone = effects, s.barrier(ctx, t, a.Sender, on, r.Built)
 }
 
 // outlived reports whether the proof that an attempt is to be signed with was made before the chain

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
@@ -219,7 +220,7 @@ func (o *owner) outdated(ctx context.Context, train *lifecycle.Train, e lifecycl
 	if len(since) == 0 {
 		return "", nil
 	}
-	why, err = dispatcher.Barrier(dispatcher.Commuting, t.Attempt(e.Number).Sender, since, proved)
+	why, err = dispatcher.Barrier(dispatcher.Commuting, t.Attempt(e.Number).Sender, since, proved, nil)
 	if err != nil {
 		return "cannot be read: " + err.Error(), nil
 	}
@@ -246,13 +247,18 @@ func (o *owner) landed(ctx context.Context, train *lifecycle.Train, uid string) 
 }
 
 // barrier says why a signed command of t may not be in flight beside others, "" if it may.
-func (s *Sequencer) barrier(t *tx.Transaction, payer string, on *ahead, signed json.RawMessage) string {
+func (s *Sequencer) barrier(ctx context.Context, t *tx.Transaction, payer string, on *ahead,
+	signed json.RawMessage) string {
 	mode := s.Types.Overlap(t.Type)
 	if mode == dispatcher.Alone {
 		return ""
 	}
 	ahead := on.commands()
-	reason, err := dispatcher.Barrier(mode, payer, ahead, signed)
+	var absent map[tx.Account]bool
+	if len(ahead) > 0 { // else nothing is lost but what would be lost without a width
+		absent = s.absent(ctx, payer, signed)
+	}
+	reason, err := dispatcher.Barrier(mode, payer, ahead, signed, absent)
 	if err != nil {
 		reason = "cannot be read: " + err.Error()
 	}
@@ -260,6 +266,34 @@ func (s *Sequencer) barrier(t *tx.Transaction, payer string, on *ahead, signed j
 		s.vain(t, reason)
 	}
 	return reason
+}
+
+// absentWait bounds how long nodes are asked which accounts there are.
+const absentWait = 10 * time.Second
+
+// absent asks the nodes, in one question to each, which accounts that a signed command touches are on none of
+// them. They are asked once those in flight ahead are known: what those have made since is there, or theirs. nil
+// where too few answer, or there are more accounts than are asked for.
+func (s *Sequencer) absent(ctx context.Context, payer string, signed json.RawMessage) map[tx.Account]bool {
+	touched := dispatcher.FootprintOf(payer, signed).Touched
+	if len(touched) >= tx.MostTouched {
+		return nil
+	}
+	all := map[tx.Account]bool{}
+	if len(touched) == 0 {
+		return all
+	}
+	ctx, cancel := context.WithTimeout(ctx, absentWait)
+	defer cancel()
+	lacking, err := s.Chain.Absent(ctx, touched)
+	if err != nil {
+		s.Log.Info("which accounts there are is read from commands alone", "err", err)
+		return nil
+	}
+	for _, a := range lacking {
+		all[a] = true
+	}
+	return all
 }
 
 // vain tells that t was made behind others in vain.

@@ -1,9 +1,11 @@
 package sequencer_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -297,6 +299,57 @@ func TestTrainApart(t *testing.T) {
 			t.Errorf("%d made in vain in another queue, want 1", n)
 		}
 	})
+}
+
+// TestTrainAbsent: of what is made behind others a node is asked, in one question, which accounts it has. What
+// touches one that is nowhere and pays for none does not go along. Without a width nothing is asked.
+func TestTrainAbsent(t *testing.T) {
+	for _, width := range []int{1, 4} {
+		for _, there := range []bool{true, false} {
+			t.Run(fmt.Sprintf("width=%d there=%v", width, there), func(t *testing.T) {
+				harness.Trains(t, width, devnet.Config{}, func(w *harness.World) {
+					var asked atomic.Int32
+					node := w.Net.Node(0)
+					w.Web.Serve(w, "node0", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+						body, err := io.ReadAll(r.Body)
+						if err != nil {
+							t.Error(err)
+						}
+						if bytes.Contains(body, []byte("token: ")) {
+							if asked.Add(1); !there {
+								_, _ = io.WriteString(rw, `{"data":{"syncStatus":"SYNCED","k0":null}}`)
+								return
+							}
+						}
+						r.Body = io.NopCloser(bytes.NewReader(body))
+						node.ServeHTTP(rw, r)
+					}))
+					w.Overlap["MINT"] = dispatcher.Commuting
+					w.Worker(1, devworker.Options{ProveTime: 20 * time.Second, ZkApp: devworker.ZkApp})
+					w.Start()
+					uids := w.PostAll("q", 6)
+					behind := int32(0)
+					for _, uid := range uids {
+						x := w.Await(uid, tx.Done, 3*time.Hour)
+						for _, a := range x.Attempts {
+							if a.Error != nil && a.Error.Code == tx.CodeAlone {
+								behind++
+							}
+						}
+						if x.Retries > 0 || behind > 0 && there {
+							t.Errorf("%s: %d retries of %+v", uid, x.Retries, x.Attempts)
+						}
+					}
+					switch n := asked.Load(); {
+					case width == 1 && n != 0, width > 1 && there && (n == 0 || n >= int32(len(uids))):
+						t.Errorf("a node was asked %d times", n)
+					case width > 1 && !there && (behind == 0 || n != behind):
+						t.Errorf("a node was asked %d times, and %d did not go along", n, behind)
+					}
+				})
+			})
+		}
+	}
 }
 
 // TestTrainModes: what goes together in one way waits for all that goes in another, and those of

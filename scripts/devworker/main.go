@@ -49,6 +49,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 	proveTime := flags.Duration("prove-time", 0, "how long a proof takes")
 	seed := flags.Uint64("seed", uint64(os.Getpid()), "distinguishes the proofs of workers with one account")
 	era := flags.String("era", string(devnet.Mesa), "what it makes: transactions of mesa, or of berkeley")
+	simulates := flags.String("simulate", "", "what it tells of each transaction that it is asked to try: ok, or Mina's name of a failure, such as Overflow; without it, it is not asked")
 	before := flags.Bool("exit-before-send", false, "exit 1 at the first call that makes a transaction, before anything is done")
 	after := flags.Bool("exit-after-send", false, "exit 1 at that call, when all is done but its answer")
 	if err := flags.Parse(args); err != nil {
@@ -75,6 +76,14 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 	o.Payer = devworker.PayerFrom(*node, nil)
 	if *legacy {
 		o.Send = mina.NewNode(*node, mina.NodeOptions{}).Send
+	}
+	if *simulates != "" {
+		o.Simulate = func(devworker.Call) string {
+			if *simulates == "ok" {
+				return ""
+			}
+			return *simulates
+		}
 	}
 	if *state {
 		o.State = devworker.StateFrom(*node, nil)

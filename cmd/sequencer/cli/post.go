@@ -43,8 +43,9 @@ them others, to post the same work once more. A key is known for as long as the
 service's SEQUENCER_RETENTION says.
 
 With --dry-run nothing is posted: it is told whether it would be accepted, and,
-where a worker simulates its type, what it would do by the accounts as they are.
-It fails where the transaction would.
+where a worker simulates its type (those of the kit do), what it would do by the
+accounts as they are, and what it would cost. It fails where the transaction
+would (exit code 1).
 
 With --batch and --json there is one object for each line, {"line","uid"} with
 "existed" and "transaction", or with "problem".`,
@@ -55,7 +56,10 @@ With --batch and --json there is one object for each line, {"line","uid"} with
 		Args: cobra.NoArgs,
 	}, func(cmd *cobra.Command, s *session, _ []string) error {
 		if batch != "" {
-			if notBefore+expires+maxFee+item.Queue+item.Type+data+item.UID != "" || wait != 0 || dryRun {
+			switch {
+			case dryRun:
+				return command.Usagef("--dry-run is for one transaction: POST /transactions/batch?dryRun=true tells of many")
+			case notBefore+expires+maxFee+item.Queue+item.Type+data+item.UID != "" || wait != 0:
 				return command.Usagef("--batch stands alone: each line has its own queue, type, data and uid")
 			}
 			return postBatch(cmd.Context(), s, batch, run)
