@@ -261,7 +261,9 @@ func TestBarrierAbsent(t *testing.T) {
 	// account is that of an account update of a command.
 	account := func(made map[string]json.RawMessage, command string, i int) (a tx.Account) {
 		var c struct {
-			AccountUpdates []struct{ Body struct{ PublicKey, TokenID string } }
+			AccountUpdates []struct {
+				Body struct{ PublicKey, TokenID string }
+			}
 		}
 		if err := json.Unmarshal(made[command], &c); err != nil {
 			t.Fatal(err)
