@@ -305,3 +305,25 @@ func TestNoProver(t *testing.T) {
 		w.Once("a")
 	})
 }
+
+// TestWaitsForProver: what waits for a prover says so, since when, and for how many; what has one does not.
+func TestWaitsForProver(t *testing.T) {
+	parted(t, 2, 1, devworker.Options{ProveTime: 3 * time.Minute}, func(w *apartWorld) {
+		p := w.Start()
+		w.Post("q", "first")
+		<-time.After(30 * time.Second)
+		began := time.Now()
+		w.Post("r", "second")
+		<-time.After(time.Minute)
+		for uid, waits := range map[string]bool{"first": false, "second": true} {
+			e, err := p.Explain(w.Ctx, uid, false)
+			w.OK(err)
+			said := "since " + began.UTC().Format("2006-01-02T15:04:") // within the minute in which it came
+			if is := strings.Contains(e.Summary, "waits for a prover "+said) &&
+				strings.Contains(e.Summary, "the only one that makes MINT"); is != waits {
+				t.Errorf("%s: %s", uid, e.Summary)
+			}
+		}
+		w.Once("first", "second")
+	})
+}

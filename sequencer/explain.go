@@ -48,6 +48,9 @@ func (s *Sequencer) Explain(ctx context.Context, uid string, limited bool) (life
 	if t.Phase != tx.PhaseDone {
 		scene.Race = s.raceOf(t, limited)
 	}
+	if s.Waits != nil {
+		scene.Unproved, scene.Provers = s.Waits(t.Type, uid)
+	}
 	scene.Tip, scene.Now, scene.Clock = s.tip(), s.Now(), time.Now()
 	return lifecycle.Explain(&scene), nil
 }

@@ -50,6 +50,8 @@ type Options struct {
 	Reaches func(w dispatcher.Worker) bool
 	// Health asks a worker whom it signs for; nil asks nobody.
 	Health func(ctx context.Context, w dispatcher.Worker) (dispatcher.Health, error)
+	// Waits says since when a transaction waits for a prover of a pool, and of how many; nil: none does.
+	Waits func(typ, uid string) (since time.Time, of int)
 	// SimulateFirst are the types that are simulated before they are proved, where their worker simulates.
 	SimulateFirst []string
 	// Observe is told every change of a record once it is stored, and every effect before

@@ -143,6 +143,7 @@ type lane struct {
 
 type waiter struct {
 	uid string
+	at  time.Time
 	but []string
 	got chan *prover // nil where nobody is left who could
 }
@@ -182,7 +183,7 @@ func (p *Pool) Take(ctx context.Context, typ, uid string, but ...string) (*Lease
 		p.mu.Unlock()
 		return &Lease{pool: p, p: got, uid: uid, URL: got.URL, ID: got.ID}, nil
 	}
-	w := &waiter{uid: uid, but: but, got: make(chan *prover, 1)}
+	w := &waiter{uid: uid, at: time.Now(), but: but, got: make(chan *prover, 1)}
 	l.waiting = append(l.waiting, w)
 	p.mu.Unlock()
 	select {
@@ -235,6 +236,19 @@ func (p *Pool) Together() (w Word) {
 	}
 	w.Ahead, w.Builds = w.Ahead && w.AtOnce > 0, w.Builds && w.AtOnce > 0
 	return w
+}
+
+// Waits says since when a transaction waits here for a prover of its type, and how many in use make that, all
+// of which are at work; zero if it does not.
+func (p *Pool) Waits(typ, uid string) (since time.Time, of int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.lanes[typ]; l != nil {
+		if i := slices.IndexFunc(l.waiting, func(w *waiter) bool { return w.uid == uid }); i >= 0 {
+			return l.waiting[i].at, l.inUse
+		}
+	}
+	return since, 0
 }
 
 // Waiting is how many transactions wait for a prover here, by type.

@@ -136,6 +136,15 @@ func (s *Scene) dispatching() said {
 		return said{"Its sender is bound; attempt " + fmt.Sprint(len(t.Attempts)+1) + " is being planned.",
 			Wait{Code: WaitNothing}, soon}
 	}
+	if !s.Unproved.IsZero() {
+		those := fmt.Sprintf("all %d that make %s are at work, and it takes the next that is free", s.Provers, t.Type)
+		if s.Provers == 1 {
+			those = "the only one that makes " + t.Type + " is at work, and it is next or waits in line"
+		}
+		return said{fmt.Sprintf("Attempt %d waits for a prover since %s: %s. To wait less, add provers.", a.Number,
+			stamp(s.Unproved), those),
+			Wait{Code: WaitWorker, Detail: "a prover of the pool"}, Next{Action: StepAskWorker}}
+	}
 	does, next := "is proving and signing", StepSend
 	if a.Legacy {
 		does, next = "proves and sends by itself", StepWatch

@@ -254,6 +254,10 @@ func dispatchingTold() []telling {
 		{"proving", scene(txn(tx.PhaseDispatching, try(tx.Planned), losses(1))),
 			"The worker of B62a is proving and signing attempt 1.\n" +
 				"WORKER 10:14, then SEND\nprepared, nowhere: its worker has it: LOST: because"},
+		{"waiting for a prover", scene(txn(tx.PhaseDispatching, try(tx.Planned)),
+			func(s *Scene) { s.Unproved, s.Provers = now.Add(-minutes(3)), 2 }),
+			"Attempt 1 waits for a prover since 2026-11-20T09:57:00Z: all 2 that make MINT are at work, and it takes the next " +
+				"that is free. To wait less, add provers.\nWORKER, then ASK_WORKER\nprepared, nowhere: its worker has it"},
 		{"legacy", scene(txn(tx.PhaseDispatching, try(tx.Planned, legacy))),
 			"The worker of B62a proves and sends by itself attempt 1.\n" +
 				"WORKER 10:04, then WATCH\nprepared, unknown: its worker proves and sends by itself"},

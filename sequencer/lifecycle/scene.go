@@ -33,7 +33,10 @@ type Scene struct {
 	Dispatched bool
 	// Asked: Sighting is what the chain says; else only what is stored is known.
 	Asked bool
-	Shut  string // why the process asked binds, asks and sends nothing; "" if it does
+	// Unproved is since when it waits for one of so many provers of a pool; zero if it does not.
+	Unproved time.Time
+	Provers  int
+	Shut     string // why the process asked binds, asks and sends nothing; "" if it does
 	// Limited: whoever asks sees some queues only, and of senders is told how many they are.
 	Limited bool
 }

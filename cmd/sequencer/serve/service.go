@@ -122,7 +122,7 @@ func New(p Options) (*Service, error) {
 	})
 	s.sequencer = sequencer.New(sequencer.Options{
 		Store: store, Senders: s.senders, Chain: s.chain, Types: types, Ledgers: ledgers, Dispatch: []string(cfg.Types.Types), SimulateFirst: cfg.Types.Simulate, Local: children.Ready,
-		Health: workers.Health, Reaches: workers.Reaches, Namespace: cfg.Redis.Namespace, Policy: policy, Meter: s.history.Sequencer(figures.Sequencer()), Tracer: followed.Sequencer(), Log: log,
+		Health: workers.Health, Waits: pool.Waits, Reaches: workers.Reaches, Namespace: cfg.Redis.Namespace, Policy: policy, Meter: s.history.Sequencer(figures.Sequencer()), Tracer: followed.Sequencer(), Log: log,
 	})
 	s.senders.SetHost(senders.Host{
 		Process: s.sequencer.Process(), Down: children.Down, SlotsOnly: cfg.Types.OnlyBatches(),

@@ -126,7 +126,7 @@ func (w *World) Process(l Links) *Process {
 		Chain: mina.NewTracker(
 			mina.TrackerOptions{Nodes: nodes, Archive: archive, Depth: max(w.Policy.SettleDepth, w.Policy.Finality)},
 		),
-		Health: client.Health, Reaches: client.Reaches, SimulateFirst: w.SimulateFirst,
+		Health: client.Health, Waits: p.Provers.Waits, Reaches: client.Reaches, SimulateFirst: w.SimulateFirst,
 		Local: func() []string { return slices.Sorted(maps.Keys(l.Local)) },
 	})
 	p.hooks.Wrong = p.WrongProver
