@@ -52,44 +52,51 @@ func TestBuilt(t *testing.T) {
 	for _, row := range []struct {
 		provers int
 		proof   time.Duration
-	}{{1, slot / 3}, {2, slot / 3}, {4, slot / 3}, {8, slot / 3}, {1, slot}, {12, slot}} {
-		for _, pool := range []bool{false, true} {
-			t.Run(fmt.Sprintf("provers=%d,proof=%v,pool=%v", row.provers, row.proof, pool), func(t *testing.T) {
-				net := devnet.Config{SlotTime: slot, FillRate: 1, MaxZkapps: 12}
-				harness.Trains(t, 12, net, func(w *harness.World) {
-					w.Policy.ValidSlots = 120
-					var made func() int
-					if pool {
-						a := &apartWorld{World: w}
-						a.signer(1)
-						for i := range row.provers {
-							a.prover(i, builder(1, row.proof))
-						}
-						made = a.proofs
-					} else {
-						_, worker := w.Worker(1, builder(row.provers, row.proof))
-						made = func() int { return worker.Calls()[devworker.Prove] }
+		pool    bool
+		nightly bool // the others show as much
+	}{
+		{1, slot / 3, false, false}, {2, slot / 3, false, false}, {4, slot / 3, false, false}, {8, slot / 3, false, false},
+		{1, slot / 3, true, true}, {2, slot / 3, true, true}, {4, slot / 3, true, false}, {8, slot / 3, true, true},
+		{1, slot, false, true}, {12, slot, false, true}, {1, slot, true, true}, {12, slot, true, false},
+	} {
+		t.Run(fmt.Sprintf("provers=%d,proof=%v,pool=%v", row.provers, row.proof, row.pool), func(t *testing.T) {
+			if row.nightly {
+				lane.Nightly(t, "others show as much")
+			}
+			net := devnet.Config{SlotTime: slot, FillRate: 1, MaxZkapps: 12}
+			harness.Trains(t, 12, net, func(w *harness.World) {
+				w.Policy.ValidSlots = 120
+				var made func() int
+				if row.pool {
+					a := &apartWorld{World: w}
+					a.signer(1)
+					for i := range row.provers {
+						a.prover(i, builder(1, row.proof))
 					}
-					w.Start()
-					began := time.Now()
-					uids := w.PostAll("q", 48)
-					inOrder(t, w, uids)
-					counts := perBlock(w)
-					t.Logf("%v: %v", time.Since(began), counts)
-					full := counts[1 : len(counts)-1]
-					sum := 0
-					for _, n := range full {
-						sum += n
-					}
-					want := 0.9 * float64(min(12, int(slot/row.proof)*row.provers)) * float64(len(full))
-					if float64(sum) < want {
-						t.Errorf("blocks take %d in %d, want %.1f: %v", sum, len(full), want, counts)
-					}
-					if n := made(); n != len(uids) {
-						t.Errorf("%d proofs took %d calls", len(uids), n)
-					}
-				})
+					made = a.proofs
+				} else {
+					_, worker := w.Worker(1, builder(row.provers, row.proof))
+					made = func() int { return worker.Calls()[devworker.Prove] }
+				}
+				w.Start()
+				began := time.Now()
+				uids := w.PostAll("q", 48)
+				inOrder(t, w, uids)
+				counts := perBlock(w)
+				t.Logf("%v: %v", time.Since(began), counts)
+				full := counts[1 : len(counts)-1]
+				sum := 0
+				for _, n := range full {
+					sum += n
+				}
+				want := 0.9 * float64(min(12, int(slot/row.proof)*row.provers)) * float64(len(full))
+				if float64(sum) < want {
+					t.Errorf("blocks take %d in %d, want %.1f: %v", sum, len(full), want, counts)
+				}
+				if n := made(); n != len(uids) {
+					t.Errorf("%d proofs took %d calls", len(uids), n)
+				}
 			})
-		}
+		})
 	}
 }
