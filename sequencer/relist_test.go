@@ -71,8 +71,8 @@ func (l *listed) behind(last, next string) {
 
 // train is q as this process knows it.
 func (l *listed) train(uids ...string) *train {
-	l.Sequencer.trains["q"] = &train{s: l.Sequencer, queue: "q", owners: map[string]*owner{}, uids: uids}
-	return l.Sequencer.trains["q"]
+	l.trains["q"] = &train{s: l.Sequencer, queue: "q", owners: map[string]*owner{}, uids: uids}
+	return l.trains["q"]
 }
 
 // TestRelist: what a process knows of what is in flight is what the store has, and how wide the queue is,
