@@ -218,7 +218,13 @@ func (r *Remote) prove(ctx context.Context, payer, path string, call Call, signe
 				pool.Alike(lease.ID)
 			}
 			return result, err
-		case isA[*UnreachedError](err), wrong != nil && (wrong.Kind == Unavailable || wrong.Code == CodeMismatch):
+		case errors.As(err, &wrong) && wrong.Code == CodeMismatch:
+			// One prover at most rests for one call, for a payload may be what makes them answer so.
+			if lease.Rest(err.Error()); call.Token != "" {
+				return Result{}, fmt.Errorf("%w: %w", ErrTokenGone, err) // another one builds it again
+			}
+			return result, err
+		case isA[*UnreachedError](err), wrong != nil && wrong.Kind == Unavailable:
 			lease.Rest(err.Error())
 		default:
 			lease.Said()
