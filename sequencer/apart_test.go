@@ -3,6 +3,7 @@ package sequencer_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/senders/provers"
+	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/tx"
 )
@@ -325,5 +327,37 @@ func TestWaitsForProver(t *testing.T) {
 			}
 		}
 		w.Once("first", "second")
+	})
+}
+
+// TestProvesAnother: a prover that proves something else than it has built rests, another one builds that
+// again, and neither the transaction nor its sender pays for it.
+func TestProvesAnother(t *testing.T) {
+	harness.Trains(t, 3, devnet.Config{FillRate: 1}, func(world *harness.World) {
+		w := &apartWorld{World: world}
+		w.signer(1)
+		for i := range 3 {
+			w.prover(i, builder(1, 10*time.Second))
+		}
+		for _, p := range w.provers[:2] {
+			p.Fail(devworker.Fault{On: devworker.Prove, Kind: devworker.Wrong, Field: devworker.WrongEffects})
+		}
+		var rested atomic.Int64
+		w.Observe = func(_, _ *tx.Transaction, _ *lifecycle.Step) {
+			if p, err := w.Pool.Get(w.Ctx, w.signers[0].Account); err == nil && p.Reason != "" {
+				rested.Add(1)
+			}
+		}
+		w.Start()
+		uids := w.PostAll("q", 6)
+		inOrder(t, world, uids)
+		if n := rested.Load(); n > 0 {
+			t.Errorf("its sender was out of use %d times", n)
+		}
+		for _, uid := range uids {
+			if x := w.Get(uid); x.Retries > 0 {
+				t.Errorf("%s used %d retries", uid, x.Retries)
+			}
+		}
 	})
 }
