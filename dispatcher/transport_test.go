@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mina-sequencer/dispatcher"
+	"mina-sequencer/queues/redistest"
 )
 
 // kind is the class of a call's error.
@@ -71,7 +72,7 @@ func TestSockets(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l, err := net.Listen("tcp", "127.0.0.1:0")
+			l, err := net.Listen("tcp", redistest.FreeAddr(t, 1))
 			if err != nil {
 				t.Fatal(err)
 			}

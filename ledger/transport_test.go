@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"mina-sequencer/ledger"
+	"mina-sequencer/queues/redistest"
 )
 
 var accepted = `{"link":"http://h/batch_statuses?id=` + anID + `"}`
@@ -101,7 +102,7 @@ func TestSockets(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			listener, err := net.Listen("tcp", redistest.FreeAddr(t, 1))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -71,7 +71,7 @@ func killedAtRandom(t *testing.T, bin binaries) {
 // place starts a sequencer that the load finds as soon as it listens.
 func (r *rig) place(l *load, place int) *program {
 	r.Helper()
-	p := r.run(fmt.Sprintf("serve %d", place), r.bin.sequencer, r.env, "serve")
+	p := r.run(fmt.Sprintf("serve %d", place), r.bin.sequencer, r.settings(nil), "serve")
 	listens := regexp.MustCompile(`msg=serving addr=(\S+)`)
 	l.done.Go(func() {
 		again := time.NewTicker(5 * time.Millisecond)

@@ -75,7 +75,7 @@ func newLedgerRigOf(t *testing.T, bin binaries, namespace string, blockTime time
 	}
 	circuit := regexp.MustCompile(`::`).ReplaceAllString(devledger.DefaultService, "/")
 	r.env = map[string]string{
-		"SEQUENCER_ADDR": "127.0.0.1:0", "SEQUENCER_REDIS_URL": "redis://" + r.redis.Addr, "SEQUENCER_NAMESPACE": namespace,
+		"SEQUENCER_REDIS_URL": "redis://" + r.redis.Addr, "SEQUENCER_NAMESPACE": namespace,
 		"SEQUENCER_TYPES": "SUBMIT_BATCH", "SEQUENCER_LOG_FORMAT": "text",
 		"SEQUENCER_LEDGERS":        "saw=sawtooth+" + at(r.sawtooth) + ",scab=splinter+" + at(r.splinter) + "/scabbard/" + circuit,
 		"SEQUENCER_CYCLE_INTERVAL": "10m", "SEQUENCER_INCLUSION_INTERVAL": "100ms", "SEQUENCER_RETRY_DELAY": "300ms",

@@ -141,7 +141,7 @@ func newRig(t *testing.T, bin binaries, namespace string, env map[string]string,
 		return r.call(http.MethodGet, "http://"+r.node+"/control/state", "", &state) == http.StatusOK && state.Slot > 0 && state.Height > 1
 	})
 	r.env = map[string]string{
-		"SEQUENCER_ADDR": "127.0.0.1:0", "SEQUENCER_REDIS_URL": "redis://" + r.redis.Addr, "SEQUENCER_NAMESPACE": namespace,
+		"SEQUENCER_REDIS_URL": "redis://" + r.redis.Addr, "SEQUENCER_NAMESPACE": namespace,
 		"SEQUENCER_MINA_URL": "http://" + r.node + "/graphql", "SEQUENCER_WORKER_TYPES": "MINT", "SEQUENCER_LOG_FORMAT": "text",
 		// Nothing waits for the end of a cycle: what is posted, freed or over wakes it.
 		"SEQUENCER_CYCLE_INTERVAL": "10m", "SEQUENCER_INCLUSION_INTERVAL": "100ms", "SEQUENCER_DISPATCH_TIMEOUT": "3s",
@@ -227,9 +227,9 @@ func (r *rig) await(p *program, pattern *regexp.Regexp) string {
 // had one, and adds the account to the senders of later sequencers.
 func (r *rig) worker(n uint64, args ...string) *program {
 	r.Helper()
-	addr := "127.0.0.1:0"
-	if before := r.urls[n]; before != "" {
-		addr = strings.TrimPrefix(before, "http://")
+	addr := strings.TrimPrefix(r.urls[n], "http://")
+	if addr == "" {
+		addr = redistest.FreeAddr(r, 1) // nobody else's while it is dead and is called
 	}
 	p := r.run(fmt.Sprintf("worker %d", n), r.bin.worker, nil,
 		append([]string{"--addr", addr, "--account", devnet.Key(n), "--node", "http://" + r.node + "/graphql"}, args...)...)
@@ -260,11 +260,18 @@ func (r *rig) serve(name string, env map[string]string) *serving {
 
 func (r *rig) serveAs(name string, env map[string]string, as *syscall.SysProcAttr) *serving {
 	r.Helper()
-	all := maps.Clone(r.env)
-	maps.Copy(all, env)
-	s := &serving{program: r.runAs(name, r.bin.sequencer, all, as, "serve")}
+	s := &serving{program: r.runAs(name, r.bin.sequencer, r.settings(env), as, "serve")}
 	s.api = "http://" + r.await(s.program, regexp.MustCompile(`msg=serving addr=(\S+)`)) + "/api/v1"
 	return s
+}
+
+// settings are those of a service, at an address that is nobody else's once it is dead.
+func (r *rig) settings(env map[string]string) map[string]string {
+	r.Helper()
+	all := maps.Clone(r.env)
+	all["SEQUENCER_ADDR"] = redistest.FreeAddr(r, 1)
+	maps.Copy(all, env)
+	return all
 }
 
 // call does one HTTP request and decodes the answer into v, if that is not nil.

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -23,6 +22,7 @@ import (
 
 	"mina-sequencer/api/client"
 	"mina-sequencer/queues"
+	"mina-sequencer/queues/redistest"
 	"mina-sequencer/sequencer/test/lane"
 )
 
@@ -97,8 +97,7 @@ func (r *rig) killAndServe(ctx context.Context, services []*serving) (killed int
 		i := rng.IntN(2)
 		running[i].kill()
 		killed++
-		all := maps.Clone(r.env)
-		all["SEQUENCER_ADDR"] = services[i].api
+		all := r.settings(map[string]string{"SEQUENCER_ADDR": services[i].api})
 		running[i] = r.run(fmt.Sprintf("%s %d", services[i].name, killed), r.bin.sequencer, all, "serve")
 	}
 }
@@ -117,7 +116,7 @@ type endpoint struct {
 func (r *rig) endpoint() *endpoint {
 	r.Helper()
 	dir := r.TempDir()
-	e := &endpoint{rig: r, bin: filepath.Join(dir, "receiver"), addr: "127.0.0.1:0", record: filepath.Join(dir, "record.txt"), secret: webhookSecret}
+	e := &endpoint{rig: r, bin: filepath.Join(dir, "receiver"), addr: redistest.FreeAddr(r, 1), record: filepath.Join(dir, "record.txt"), secret: webhookSecret}
 	if text, err := exec.CommandContext(r.Context(), "go", "build", "-o", e.bin, "../../../../scripts/webhook-receiver").CombinedOutput(); err != nil {
 		r.Fatalf("building the receiver: %v\n%s", err, text)
 	}
@@ -128,9 +127,7 @@ func (r *rig) endpoint() *endpoint {
 func (e *endpoint) start(seed int) {
 	e.running = e.run(fmt.Sprintf("receiver %d", seed), e.bin, map[string]string{"WEBHOOK_SECRET": e.secret},
 		"--addr", e.addr, "--record", e.record, "--trouble", fmt.Sprint(seed))
-	if e.addr == "127.0.0.1:0" {
-		e.addr = e.await(e.running, regexp.MustCompile(`listening on (\S+)\n`))
-	}
+	e.await(e.running, regexp.MustCompile(`listening on (\S+)\n`))
 }
 
 func (e *endpoint) add(s *serving) {
