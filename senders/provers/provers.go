@@ -560,8 +560,11 @@ func (p *Pool) heard(one *prover, w Word, err error) {
 	if p.all[one.ID] != one || p.ctx.Err() != nil {
 		return
 	}
-	why, detail := p.judge(w, err)
-	if err == nil {
+	why, detail := tx.Rested, ""
+	if err != nil {
+		detail = err.Error()
+	} else {
+		why, detail = Judge(w, p.hooks.Wrong)
 		p.tells(one, w)
 	}
 	switch {
@@ -580,22 +583,26 @@ func (p *Pool) heard(one *prover, w Word, err error) {
 		}
 		one.Greeted, one.away = true, 0
 		one.At, one.Until, one.Detail = time.Time{}, time.Time{}, ""
+		next := askEvery
+		if one.Reason != "" {
+			next = time.Duration(one.place % uint64(askEvery)) // so that what came together is not asked together for ever
+		}
 		p.change(one, func() { one.Reason = "" })
-		p.askIn(one, askEvery)
+		p.askIn(one, next)
 	}
 }
 
-func (p *Pool) judge(w Word, err error) (why tx.SenderReason, detail string) {
+// Judge says why a prover is not used by what it says of itself, and in words; "" if it is. wrong is
+// [Hooks.Wrong].
+func Judge(w Word, wrong func(Word) (why tx.SenderReason, detail string)) (why tx.SenderReason, detail string) {
 	switch {
-	case err != nil:
-		return tx.Rested, err.Error()
 	case w.AccountID != "":
 		return tx.WrongAccount, "it has the key of " + w.AccountID +
 			", and a prover has none: make it the worker of that sender, or start it without a payer"
 	case len(w.Types) == 0:
 		return tx.Rested, "its /health names no types, so nobody knows what it proves"
-	case p.hooks.Wrong != nil:
-		return p.hooks.Wrong(w)
+	case wrong != nil:
+		return wrong(w)
 	}
 	return "", ""
 }

@@ -143,6 +143,15 @@ func (p *Pool) Get(id string) (Prover, error) {
 	return one.shown(), nil
 }
 
+// Registered are the provers as they are stored, whether or not they have been asked for their health. Error:
+// queues.ErrUnavailable.
+func (p *Pool) Registered(ctx context.Context) ([]Prover, error) {
+	if err := p.read(ctx); err != nil {
+		return nil, err
+	}
+	return p.Shown(), nil
+}
+
 // do changes what is stored, and takes it over.
 func (p *Pool) do(ctx context.Context, id string, args ...any) error {
 	v, err := p.Store.Run(ctx, script, args...)

@@ -99,9 +99,9 @@ func (d *doctor) examine(ctx context.Context) error {
 	if !d.settings(ctx) {
 		return ctx.Err()
 	}
-	// What is stored names further senders, and the nodes tell the network that the
+	// What is stored names further senders and provers, and the nodes tell the network that the
 	// workers must be of.
-	var known []settings.Sender
+	var known stored
 	var chain *chainLook
 	var both sync.WaitGroup
 	both.Go(func() { known = d.redis(ctx) })

@@ -29,6 +29,7 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
+	"mina-sequencer/senders/provers"
 	"mina-sequencer/sequencer/tx"
 	"mina-sequencer/sequencer/webhooks"
 )
@@ -43,6 +44,8 @@ type clinic struct {
 	now     time.Duration // of this machine's clock, off the real one
 	worker  devworker.Options
 	config  devnet.Config
+	signer  bool     // the worker only signs
+	signs   []string // and so much: nil is any type
 }
 
 const workerToken = "the-token-of-the-workers"
@@ -86,12 +89,50 @@ func (c *clinic) start() {
 	}
 	for name, value := range map[string]string{
 		"SEQUENCER_MINA_URL": strings.Join(nodes, ","),
-		"SEQUENCER_SENDERS":  devnet.Key(1) + "=" + c.serve(devworker.New(c.worker)),
+		"SEQUENCER_SENDERS":  devnet.Key(1) + "=" + c.serve(c.work()),
 	} {
 		if _, set := c.env[name]; !set {
 			c.env[name] = value
 		}
 	}
+}
+
+// work is the sender's worker.
+func (c *clinic) work() http.Handler {
+	if !c.signer {
+		return devworker.New(c.worker)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"accountId": c.worker.Account, "capabilities": []string{"signs"}, "network": c.worker.Network, "types": c.signs})
+	})
+}
+
+// apart has the worker only sign, and starts provers.
+func (c *clinic) apart(all ...devworker.Options) {
+	c.Helper()
+	c.signer = true
+	urls := make([]string, len(all))
+	for i, o := range all {
+		urls[i] = c.prover(o)
+	}
+	c.env["SEQUENCER_PROVERS"] = strings.Join(urls, ",")
+}
+
+// prover starts one, of all types that these tests name unless o does.
+func (c *clinic) prover(o devworker.Options) string {
+	c.Helper()
+	o.Prover = true
+	if o.Types == nil {
+		o.Types = []string{"SEND_CLAIM_VOTE", "RECEIVE_VOTES_BATCH"}
+	}
+	if o.Token == "" {
+		o.Token = workerToken
+	}
+	if o.Network == "" {
+		o.Network = c.worker.Network
+	}
+	return c.serve(devworker.New(o))
 }
 
 // oneNode names the first alone.
@@ -318,6 +359,84 @@ func TestDoctor(t *testing.T) {
 		{"a type that no worker makes", func(c *clinic) {
 			c.worker.Types, c.env["SEQUENCER_TYPES"] = []string{"SEND_CLAIM_VOTE"}, "SEND_CLAIM_VOTE,RECEIVE_VOTES_BATCH"
 		}, nil, []string{"problem TYPES"}},
+		{"a signer and a prover", func(c *clinic) { c.apart(devworker.Options{}) }, nil, nil},
+		{"a signer and no prover", func(c *clinic) { c.apart() }, nil, []string{"problem NO_PROVERS"}},
+		{"a prover that is away", func(c *clinic) {
+			c.apart(devworker.Options{})
+			c.env["SEQUENCER_PROVERS"] += ",http://127.0.0.1:1"
+		}, nil, []string{"warning WORKER_AWAY"}},
+		{"the only prover is away", func(c *clinic) {
+			c.apart()
+			c.env["SEQUENCER_PROVERS"] = "http://127.0.0.1:1"
+		}, nil, []string{"problem NO_PROVERS", "warning WORKER_AWAY"}},
+		{"a prover with a key", func(c *clinic) {
+			c.apart(devworker.Options{}, devworker.Options{Account: devnet.Key(7)})
+		}, nil, []string{"problem PROVER_KEY"}},
+		{"a prover of another network", func(c *clinic) {
+			c.apart(devworker.Options{}, devworker.Options{Network: "mainnet"})
+		}, nil, []string{"problem WRONG_NETWORK"}},
+		{"a prover that says nothing", func(c *clinic) {
+			c.apart(devworker.Options{})
+			c.env["SEQUENCER_PROVERS"] += "," + c.serve(http.NotFoundHandler())
+		}, nil, []string{"problem PROVER_SILENT"}},
+		{"a prover that wants another token", func(c *clinic) {
+			c.apart(devworker.Options{}, devworker.Options{Token: "another-token"})
+		}, nil, []string{"problem WORKER_TOKEN"}},
+		{"provers of several versions", func(c *clinic) {
+			c.apart(devworker.Options{O1js: "3.1.0"}, devworker.Options{O1js: "3.2.0"})
+		}, nil, []string{"warning PROVERS_DIFFER"}},
+		{"a prover of an o1js before the audit", func(c *clinic) {
+			c.config.SlotTime = 90 * time.Second
+			c.apart(devworker.Options{O1js: "3.0.9"})
+		}, nil, []string{"warning WORKER_O1JS"}},
+		{"a type that no prover makes", func(c *clinic) {
+			c.apart(devworker.Options{Types: []string{"SEND_CLAIM_VOTE"}})
+			c.env["SEQUENCER_TYPES"] = "SEND_CLAIM_VOTE,RECEIVE_VOTES_BATCH"
+		}, nil, []string{"problem PROVER_TYPES"}},
+		{"a type that its signer does not sign, either", func(c *clinic) {
+			c.apart(devworker.Options{Types: []string{"SEND_CLAIM_VOTE"}})
+			c.signs, c.env["SEQUENCER_TYPES"] = []string{"SEND_CLAIM_VOTE"}, "SEND_CLAIM_VOTE,RECEIVE_VOTES_BATCH"
+		}, nil, []string{"problem TYPES"}},
+		{"a type that only a policy names", func(c *clinic) {
+			c.apart(devworker.Options{Types: []string{"SEND_CLAIM_VOTE"}})
+			c.signs = []string{"SEND_CLAIM_VOTE", "RECEIVE_VOTES_BATCH"}
+		}, nil, []string{"problem PROVER_TYPES"}},
+		{"provers and no signer", func(c *clinic) {
+			c.apart(devworker.Options{})
+			c.signer = false
+		}, nil, []string{"warning PROVERS_IDLE"}},
+		{"provers, and a worker that may be a signer", func(c *clinic) {
+			c.apart(devworker.Options{})
+			c.env["SEQUENCER_SENDERS"] = devnet.Key(1) + "=http://127.0.0.1:1"
+		}, nil, []string{"problem WORKER_AWAY"}},
+		{"a prover that was taken out of use", func(c *clinic) {
+			c.apart(devworker.Options{})
+			c.onStore(good.Addr, func(store *queues.Store, _ *redis.Client) error {
+				pool := provers.New(provers.Options{Store: store})
+				return errors.Join(pool.Register(c.Context(), "p", "http://127.0.0.1:1"), pool.Drain(c.Context(), "p"))
+			})
+		}, nil, []string{"warning PROVER_OUT"}},
+		{"a prover that was registered by hand", func(c *clinic) {
+			c.apart()
+			c.onStore(good.Addr, func(store *queues.Store, _ *redis.Client) error {
+				return provers.New(provers.Options{Store: store}).Register(c.Context(), "p", c.prover(devworker.Options{}))
+			})
+		}, nil, nil},
+		{"trains, and provers that do not build", func(c *clinic) {
+			c.apart(devworker.Options{Builds: true}, devworker.Options{})
+			c.env["SEQUENCER_WIDTH"] = "2"
+		}, nil, []string{"warning PROVER_BUILDS"}},
+		{"trains, and a prover alone that does not build", func(c *clinic) {
+			c.apart(devworker.Options{})
+			c.env["SEQUENCER_WIDTH"] = "2"
+		}, nil, nil},
+		{"a train of one queue, and a prover that heeds nothing ahead", func(c *clinic) {
+			c.apart(devworker.Options{Builds: true}, devworker.Options{NoAhead: true})
+			c.onStore(good.Addr, func(store *queues.Store, _ *redis.Client) error {
+				return errors.Join(store.Enqueue(c.Context(), queues.Item{UID: "u", Queue: "q", Type: "T", Data: json.RawMessage(`{}`)}).Err,
+					store.SetWidth(c.Context(), "q", 3))
+			})
+		}, nil, []string{"warning PROVER_AHEAD"}},
 		{"a sender without an account", func(c *clinic) { c.config.FundAll = false }, nil, []string{"problem ACCOUNT_MISSING"}},
 		{"a sender without funds", func(c *clinic) { c.config.Accounts = map[string]devnet.Account{devnet.Key(1): {Balance: 1}} }, nil, []string{"problem NO_FUNDS"}},
 		{"a sender with little", func(c *clinic) { c.config.Accounts = map[string]devnet.Account{devnet.Key(1): {Balance: 1e9}} }, nil, []string{"warning LOW_FUNDS"}},
@@ -510,7 +629,7 @@ func TestDoctorDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"doctor.go", "redis.go", "chain.go", "senders.go", "ledgers.go", "webhooks.go", "../../../queues/check.go"} {
+	for _, name := range []string{"doctor.go", "redis.go", "chain.go", "senders.go", "provers.go", "ledgers.go", "webhooks.go", "../../../queues/check.go"} {
 		code, err := os.ReadFile(filepath.FromSlash(name))
 		if err != nil {
 			t.Fatal(err)

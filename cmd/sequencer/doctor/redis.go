@@ -12,16 +12,24 @@ import (
 	"mina-sequencer/cmd/sequencer/terminal"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/senders/provers"
 	"mina-sequencer/sequencer"
 )
 
-// redis looks at the store, and returns the senders that it knows.
-func (d *doctor) redis(ctx context.Context) []settings.Sender {
+// stored is what the store knows.
+type stored struct {
+	senders []settings.Sender
+	provers []provers.Prover
+	width   int // the largest that a person has set, of the first thousand queues
+}
+
+// redis looks at the store, and returns what it knows.
+func (d *doctor) redis(ctx context.Context) (known stored) {
 	where := d.cfg.Redis.URL.String()
 	client := d.cfg.Redis.Client()
 	if client == nil {
 		d.problem("REDIS_EMBEDDED", "SEQUENCER_REDIS_URL", "is empty: the store is embedded, and all of it is gone when the process ends", "name a Redis of version 7.0 or later")
-		return nil
+		return known
 	}
 	ctx, cancel := context.WithTimeout(ctx, doctorTime)
 	defer cancel()
@@ -29,12 +37,12 @@ func (d *doctor) redis(ctx context.Context) []settings.Sender {
 	store, err := queues.Open(client, queues.Options{Namespace: d.cfg.Redis.Namespace, Replicas: int(d.cfg.Redis.Wait)})
 	if err != nil {
 		d.problem("REDIS_AWAY", where, err.Error(), "correct SEQUENCER_NAMESPACE")
-		return nil
+		return known
 	}
 	faults, err := store.Faults(ctx)
 	if err != nil {
 		d.problem("REDIS_AWAY", where, err.Error(), "see that it runs, and that address, user and password of SEQUENCER_REDIS_URL are right")
-		return nil
+		return known
 	}
 	for _, f := range faults {
 		d.problem(f.Code, where, f.Found, f.Remedy)
@@ -47,11 +55,12 @@ func (d *doctor) redis(ctx context.Context) []settings.Sender {
 		d.ok("REDIS", where, "takes writes, keeps them on disk, and evicts nothing")
 	}
 	d.redisClock(ctx, client, where)
-	known := d.stored(ctx, senders.New(store, client))
+	known.senders = d.stored(ctx, senders.New(store, client))
 	if err == nil { // a script that may write is run by no replica
 		d.unservedLedgers(ctx, store)
 		d.limited(ctx, store)
 		d.webhooks(ctx, store)
+		known.provers, known.width = d.pool(ctx, store)
 	}
 	return known
 }
@@ -116,4 +125,20 @@ func (d *doctor) limited(ctx context.Context, store *queues.Store) {
 	if more := v.LimitedInAll - int64(len(v.Limited)); more > 0 {
 		d.warn("QUEUE_PAUSED", "queues", fmt.Sprintf("%d more are paused so", more), "see to these first, and call the doctor again")
 	}
+}
+
+// pool returns the provers that are registered, and the largest width that a queue has.
+func (d *doctor) pool(ctx context.Context, store *queues.Store) (all []provers.Prover, width int) {
+	all, err := provers.New(provers.Options{Store: store}).Registered(ctx)
+	if err != nil {
+		d.problem("REDIS_AWAY", "provers", err.Error(), "see that Redis runs")
+	}
+	some, _, err := store.Queues(ctx, 1000, "")
+	if err != nil {
+		d.problem("REDIS_AWAY", "queues", err.Error(), "see that Redis runs")
+	}
+	for _, q := range some {
+		width = max(width, q.Width)
+	}
+	return all, width
 }

@@ -23,11 +23,11 @@ import (
 // lookAtOnce is how many senders are looked at side by side.
 const lookAtOnce = 16
 
-// senders looks at every sender that is configured or stored: its worker, and its
-// account on the chain.
-func (d *doctor) senders(ctx context.Context, stored []settings.Sender, chain *chainLook) {
+// senders looks at every sender that is configured or stored, its worker and its
+// account on the chain, and at the provers of those whose worker only signs.
+func (d *doctor) senders(ctx context.Context, known stored, chain *chainLook) {
 	all := slices.Clone(d.cfg.Senders.All())
-	for _, s := range stored {
+	for _, s := range known.senders {
 		// Configuration has the last word on where a worker is.
 		if !slices.ContainsFunc(all, func(o settings.Sender) bool { return o.AccountID == s.AccountID }) {
 			all = append(all, s)
@@ -45,19 +45,21 @@ func (d *doctor) senders(ctx context.Context, stored []settings.Sender, chain *c
 	types := &typeTally{wanted: slices.DeleteFunc(slices.Clone([]string(d.cfg.Types.Types)), func(name string) bool {
 		return name == dispatcher.SubmitBatchType // no worker makes it
 	})}
+	signers := &signerTally{signs: map[string][]string{}}
 	turns := make(chan struct{}, lookAtOnce)
 	var wg sync.WaitGroup
 	for _, s := range all {
 		turns <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-turns }()
-			d.worker(ctx, workers, s, chain.seen, types)
+			d.worker(ctx, workers, s, chain.seen, types, signers)
 			d.account(ctx, chain, s.AccountID)
 		})
 	}
 	wg.Wait()
+	d.provers(ctx, workers, known, chain.seen, signers, types)
 	if missing := types.missing(); len(missing) > 0 {
-		d.problem("TYPES", "SEQUENCER_TYPES", "no worker makes "+strings.Join(missing, ", ")+": these transactions fail",
+		d.problem("TYPES", "SEQUENCER_TYPES", "no worker and no prover makes "+strings.Join(missing, ", ")+": these transactions fail",
 			"add a sender whose worker makes them, or take them out of SEQUENCER_TYPES")
 	}
 }
@@ -86,25 +88,33 @@ func (t *typeTally) missing() []string {
 
 // worker asks a worker who it is, as serve does before a sender's first
 // transaction.
-func (d *doctor) worker(ctx context.Context, workers *dispatcher.Client, s settings.Sender, chain mina.Chain, types *typeTally) {
+func (d *doctor) worker(ctx context.Context, workers *dispatcher.Client, s settings.Sender, chain mina.Chain, types *typeTally, signers *signerTally) {
 	if s.WorkerURL == senders.Local {
 		types.add(nil)
+		signers.doubt()
 		d.ok("WORKER", s.AccountID, "its worker is a command, which serve starts: it was not asked")
 		return
 	}
 	health, err := workers.Health(ctx, dispatcher.Worker{AccountID: s.AccountID, URL: s.WorkerURL})
 	if why, message := sequencer.Strange(health, err, chain.NetworkID, chain.Era); why != "" {
 		types.add(nil)
+		signers.doubt()
 		do := "give the sender the worker that holds its key, or the worker the right key"
 		if why == tx.WrongNetwork {
-			do = "start the worker for the network of SEQUENCER_MINA_URL with the o1js that it needs, or name nodes of its network"
+			do = rightNetwork
 		}
 		d.problem(string(why), s.AccountID, message, do)
 		return
 	}
 	if err != nil {
 		types.add(nil)
-		d.sick(s, err)
+		signers.doubt()
+		d.sick(levelProblem, s.AccountID, s.WorkerURL, err)
+		return
+	}
+	if health.OnlySigns() {
+		signers.add(s.AccountID, health.Types)
+		d.ok("WORKER", s.AccountID, s.WorkerURL+" holds its key, and signs what provers have proved")
 		return
 	}
 	types.add(health.Types)
@@ -125,32 +135,39 @@ func (d *doctor) worker(ctx context.Context, workers *dispatcher.Client, s setti
 			"names, is proved there at once", s.WorkerURL, strings.Join(names, ", ")),
 			"have it serve POST /simulate and say so in capabilities, or take them out of SEQUENCER_SIMULATE")
 	}
-	version := "v" + health.O1js
-	if chain.Era == mina.Mesa && semver.IsValid(version) && semver.Compare(version, safeO1js) < 0 {
-		d.warn("WORKER_O1JS", s.AccountID,
-			fmt.Sprintf("%s has o1js %.20s, which is unsafe on Mesa: so an audit found", s.WorkerURL, health.O1js),
-			"take o1js 3.1.0 or later, and deploy the contracts with their new verification keys")
-	}
+	d.unsafe(s.AccountID, s.WorkerURL, health.O1js, chain)
 }
+
+const rightNetwork = "start it for the network of SEQUENCER_MINA_URL with the o1js that it needs, or name nodes of its network"
 
 // safeO1js is the first that is: the audit of o1js in 2026-09 found, for Mesa, account
 // updates that vanish, token ids that nothing constrains, and field checks that can be
 // gone round.
 const safeO1js = "v3.1.0"
 
-// sick says why a worker did not tell its health.
-func (d *doctor) sick(s settings.Sender, err error) {
+// unsafe tells of a worker or a prover whose o1js is older than that.
+func (d *doctor) unsafe(subject, url, o1js string, chain mina.Chain) {
+	version := "v" + o1js
+	if chain.Era == mina.Mesa && semver.IsValid(version) && semver.Compare(version, safeO1js) < 0 {
+		d.warn("WORKER_O1JS", subject,
+			fmt.Sprintf("%s has o1js %.20s, which is unsafe on Mesa: so an audit found", url, o1js),
+			"take o1js 3.1.0 or later, and deploy the contracts with their new verification keys")
+	}
+}
+
+// sick says why a worker or a prover did not tell its health; level is for what others cannot make up for.
+func (d *doctor) sick(level, subject, url string, err error) {
 	e, answered := errors.AsType[*dispatcher.WorkerError](err)
 	_, busy := errors.AsType[*dispatcher.BusyError](err)
 	switch {
 	case busy:
-		d.warn("WORKER_BUSY", s.AccountID, s.WorkerURL+" asks for time", "wait, and call the doctor again")
+		d.warn("WORKER_BUSY", subject, url+" asks for time", "wait, and call the doctor again")
 	case answered && (e.Code == "401" || e.Code == "403"):
-		d.problem("WORKER_TOKEN", s.AccountID, s.WorkerURL+" turns this caller away: "+e.Message, "set SEQUENCER_WORKER_TOKEN to the token that the worker wants")
+		d.problem("WORKER_TOKEN", subject, url+" turns this caller away: "+e.Message, "set SEQUENCER_WORKER_TOKEN to the token that it wants")
 	case answered:
-		d.problem("WORKER_SICK", s.AccountID, s.WorkerURL+": "+e.Message, "see the worker's log")
+		d.say(level, "WORKER_SICK", subject, url+": "+e.Message, "see its log")
 	default:
-		d.problem("WORKER_AWAY", s.AccountID, s.WorkerURL+": "+err.Error(), "start the worker, or correct its address")
+		d.say(level, "WORKER_AWAY", subject, url+": "+err.Error(), "start it, or correct its address")
 	}
 }
 
