@@ -51,13 +51,14 @@ type BindRequest struct {
 // depend on how many queues, posters or senders there are. Error: ErrUnavailable.
 func (s *Store) Bind(ctx context.Context, b BindRequest) ([]Bound, error) {
 	before, after := planned(b.Plan)
-	args := []any{b.Process, b.Most, inMillis(b.Grace), b.Plan.Fee, before, after, len(b.Types), len(b.Groups)}
+	known := []byte{' '}
+	for sender, next := range b.Known {
+		known = fmt.Appendf(known, "%s %d ", sender, next)
+	}
+	args := []any{b.Process, b.Most, inMillis(b.Grace), b.Plan.Fee, before, after, known, len(b.Types), len(b.Groups)}
 	args = append(args, kindsOf(b.Types, b.Ledger)...)
 	for _, g := range b.Groups {
 		args = append(args, g)
-	}
-	for sender, next := range b.Known {
-		args = append(args, sender, next)
 	}
 	var out []Bound
 	for more := true; more; {

@@ -9,24 +9,24 @@
 -- ARGV[4]  what the first attempt of what was never tried costs, ARGV[5] and [6] its
 --          record before and behind the sender and the nonce; not of what was posted
 --          with terms
--- ARGV[7]  number of types, ARGV[8] of groups, then the types, then the groups
--- then pairs: a sender, and its next nonce, with which such an attempt is planned
---          at once if nothing else is stored by now
+-- ARGV[7]  " <sender> <its next nonce> <sender> … ", with which such an attempt is planned
+--          at once if nothing else is stored by now: one word, for each costs Redis time
+-- ARGV[8]  number of types, ARGV[9] of groups, then the types, then the groups
 -- Answer:  {"1" if more is left to another run, for the payloads are large, {queue's
 --          transaction as in get, sender, url, next nonce or "", width or ""} …}
 -- Cost:    about seventeen commands, and seven for each pair; where some of those who post have a
 --          name one more, one for each type whose round is long, and one for each pair where
 --          each has many queues ready: no more beside a thousand of them than beside ten
 local incarnation, most, grace, fee = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local ntypes = tonumber(ARGV[7])
-local groups = 8 + ntypes + tonumber(ARGV[8])
+local ntypes = tonumber(ARGV[8])
+local groups = 9 + ntypes + tonumber(ARGV[9])
 local answer, bytes = { 0 }, 0
 
 -- Where the turn stands is kept by what is bound: with one for all, a process that binds
 -- other types, or for a ledger, could bring it back to the same one each time.
 local kinds, nameless, named = {}, {}, {}
 for i = 1, ntypes do
-  kinds[i] = ARGV[8 + i]
+  kinds[i] = ARGV[9 + i]
   nameless[i], named[i] = P .. 'ready:' .. kinds[i], P .. 'round:' .. kinds[i]
 end
 local turn = 'n:round:' .. redis.sha1hex(table.concat(kinds, ' '))
@@ -49,7 +49,7 @@ local fronts, free = {}, 0
 -- rested returns the sender that has rested longest, and its group; nil if there is none.
 local function rested()
   local sender, least, group
-  for i = 9 + ntypes, groups do
+  for i = 10 + ntypes, groups do
     local front = fronts[ARGV[i]]
     if not front or front.next > #front then
       if front then flush() end -- what is taken leaves the index before more is read
@@ -63,18 +63,18 @@ local function rested()
 end
 
 -- What was read of each round, by the seat that it was asked for, and as last: of the queues
--- behind the seat from, or of the nameless where that is -1, a member each, the seat, 0 of the
--- nameless, and since when it is ready; whole: there are no more. What of them is taken may
--- still stand there.
-local RUN = 16
+-- behind the seat from, or of the nameless where that is -1, as many as there are senders for, a
+-- member each, the seat, 0 of the nameless, and since when it is ready; whole: there are no more.
+-- What of them is taken may still stand there.
 local rounds = {}
 local function read(typ, from)
+  local few = math.min(free, 16)
   local run, all, n = { from = from, taken = rounds[typ].taken }, {}, 0
   if from < 0 and (not any(named) or any(nameless)) then
-    all = call('ZRANGE', P .. 'ready:' .. typ, '0', RUN - 1, 'WITHSCORES')
+    all = call('ZRANGE', P .. 'ready:' .. typ, '0', few - 1, 'WITHSCORES')
   elseif from >= 0 and any(named) then
     all = call('ZRANGEBYSCORE', P .. 'round:' .. typ, '(' .. string.format('%.0f', from), '+inf', 'WITHSCORES',
-      'LIMIT', 0, RUN)
+      'LIMIT', 0, few)
   end
   for i = 1, #all, 2 do
     local score = tonumber(all[i + 1])
@@ -82,7 +82,7 @@ local function read(typ, from)
     run[n + 3] = from < 0 and score or tonumber(string.match(all[i], '^%d+') or '0')
     n = n + 3
   end
-  run.whole = #all < 2 * RUN
+  run.whole = #all < 2 * few
   rounds[typ][from] = run
   if from >= 0 then rounds[typ].last = run end
   return run
@@ -141,8 +141,8 @@ local function peek(run, from)
   for i, text in ipairs(#keys > 0 and call('MGET', unpack(keys)) or {}) do found[names[i]] = text end
 end
 
-local known = {} -- the next nonces of senders as the caller knows them
-for i = groups + 1, #ARGV, 2 do known[ARGV[i]] = ARGV[i + 1] end
+-- known answers whether the caller knows this next nonce of a sender.
+local function known(sender, nonce) return string.find(ARGV[7], ' ' .. sender .. ' ' .. nonce .. ' ', 1, true) end
 
 local POSTED = '^(%d+) %d+ (%S+) %S+ ?(%d*) ?(%d*) ?(%d*)'
 
@@ -177,7 +177,7 @@ local function pair(q, typ, sender, group)
   carry(t, sender)
   if t.fresh then
     put('past:' .. q.name, seq, uid)
-    if s.next ~= '' and begins .. expires .. dearest == '' and known[sender] == s.next then
+    if s.next ~= '' and begins .. expires .. dearest == '' and known(sender, s.next) then
       charge(t, sender, q.name, fee, 0, 0, {})
       t.record = ARGV[5] .. '"' .. sender .. '","nonce":' .. s.next .. ARGV[6]
     end
