@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"mina-sequencer/sequencer/tx"
@@ -69,8 +68,6 @@ const (
 	SubmitHeld     SubmitOutcome = "held"     // it turned this process away, or was not reached
 	SubmitRejected SubmitOutcome = "rejected" // it refuses this batch for good
 )
-
-func (SubmitTold) result() {}
 
 const (
 	// submitPause is how long a busy ledger is left alone before it is asked again; then twice as
@@ -196,9 +193,9 @@ func (v *View) submitted(to tx.AttemptState, e *tx.Error) Step {
 	return s
 }
 
-// submitTold: the ledger has answered. That it took nothing counts only of what this
+// learn: the ledger has answered. That it took nothing counts only of what this
 // process alone has posted, and for the first time.
-func (v *View) submitTold(r SubmitTold) Step {
+func (r SubmitTold) learn(v *View) Step {
 	t, a := v.Txn, v.Txn.Last()
 	if a == nil || a.Number != r.Call.Number || !a.Open() {
 		return v.wait(ReasonUnchanged)
@@ -293,13 +290,11 @@ func (v *View) mayHaveIt(why Reason) (s Step, may bool) {
 
 // reopen opens the last attempt again that may have come to its ledger.
 func reopen(t *tx.Transaction) bool {
-	for i := range slices.Backward(t.Attempts) {
-		if a := &t.Attempts[i]; a.State == tx.Abandoned {
-			a.Become(tx.Unknown, a.StartedAt)
-			return true
-		}
+	a := t.FindLast(func(a *tx.Attempt) bool { return a.State == tx.Abandoned })
+	if a != nil {
+		a.Become(tx.Unknown, a.StartedAt)
 	}
-	return false
+	return a != nil
 }
 
 // following: the ledger has it, or may have it. What it says of it decides.

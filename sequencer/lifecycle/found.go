@@ -99,8 +99,6 @@ func (u *Use) Named(running []*tx.Transaction) bool {
 // account: whatever the nodes show of that one is taken for it.
 func Legacy(running []*tx.Transaction, account string) bool {
 	return slices.ContainsFunc(running, func(t *tx.Transaction) bool {
-		return slices.ContainsFunc(t.Attempts, func(a tx.Attempt) bool {
-			return a.Sender == account && a.Legacy && a.Open()
-		})
+		return t.Find(func(a *tx.Attempt) bool { return a.Sender == account && a.Legacy && a.Open() }) != nil
 	})
 }

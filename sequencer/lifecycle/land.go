@@ -37,7 +37,7 @@ func (v *View) land(in *tx.Attempt) Step {
 			case a.Pending():
 				a.Become(tx.Dropped, v.Now)
 			}
-			if a := &t.Attempts[i]; a.Sender == in.Sender && a.Nonce == in.Nonce {
+			if a := &t.Attempts[i]; a.SameNonce(in) {
 				a.State = a.State.Deep()
 			}
 		}

@@ -10,44 +10,42 @@ import (
 // Learn says what a result makes of what is stored, and of what this process knows. It
 // is a pure function. A result that is learnt twice, or that comes too late, changes
 // nothing.
-func Learn(v *View, r Result) Step { return v.slipping(v.stay(v.lookBack(v.learn(r)))) }
+func Learn(v *View, r Result) Step { return v.slipping(v.stay(v.lookBack(r.learn(v)))) }
 
-func (v *View) learn(r Result) Step {
+// noted notes the answer to a question.
+func (v *View) noted(note func(asked *Asked)) Step {
 	s := v.wait(ReasonUnchanged)
-	asked := &s.Local.Asked
-	switch r := r.(type) {
-	case SenderTold:
+	note(&s.Local.Asked)
+	return s
+}
+
+func (r SenderTold) learn(v *View) Step {
+	return v.noted(func(asked *Asked) {
 		asked.Sender, asked.Overtaken, asked.Among = &r.Sender, r.Overtaken, r.Call.Among || v.Train.moves()
-	case HealthTold:
-		return v.healthTold(r)
-	case RetriesTold:
-		if r.Elsewhere && v.unwatched() && !v.stops() {
-			s := v.back(ReasonBack)
-			s.Txn.Ending = tx.PhaseFailing // it is weighed where it is bound next
-			return s
-		}
-		limit := v.Policy.MaxRetries
-		if r.Known {
-			limit = r.Limit
-		}
-		asked.Retries = &limit
-	case AccountTold:
-		asked.Account = &r
-	case LandedTold:
-		asked.Landed = &r
-	case BytesRead:
-		asked.Bytes = &r
-	case ConfirmTold:
-		s.Local.Confirmed = r.Number
-	case Answer:
-		return v.answered(r)
-	case SendTold:
-		return v.sendTold(r)
-	case SubmitTold:
-		return v.submitTold(r)
-	case Denied:
-		return v.denied(r)
+	})
+}
+
+func (r RetriesTold) learn(v *View) Step {
+	if r.Elsewhere && v.unwatched() && !v.stops() {
+		s := v.back(ReasonBack)
+		s.Txn.Ending = tx.PhaseFailing // it is weighed where it is bound next
+		return s
 	}
+	limit := v.Policy.MaxRetries
+	if r.Known {
+		limit = r.Limit
+	}
+	return v.noted(func(asked *Asked) { asked.Retries = &limit })
+}
+
+func (r AccountTold) learn(v *View) Step { return v.noted(func(asked *Asked) { asked.Account = &r }) }
+func (r LandedTold) learn(v *View) Step  { return v.noted(func(asked *Asked) { asked.Landed = &r }) }
+func (r BytesRead) learn(v *View) Step   { return v.noted(func(asked *Asked) { asked.Bytes = &r }) }
+func (r ChainTold) learn(v *View) Step   { return v.wait(ReasonUnchanged) }
+
+func (r ConfirmTold) learn(v *View) Step {
+	s := v.wait(ReasonUnchanged)
+	s.Local.Confirmed = r.Number
 	return s
 }
 
@@ -57,9 +55,9 @@ func (v *View) unwatched() bool {
 	return t.Phase == tx.PhaseFailing && !t.Open() && t.Shallow() == nil && v.Train.alone()
 }
 
-// healthTold: the sender of a wrong worker rests, the longer the more often it is found
+// learn: the sender of a wrong worker rests, the longer the more often it is found
 // so: who puts it right need not tell anybody.
-func (v *View) healthTold(h HealthTold) Step {
+func (h HealthTold) learn(v *View) Step {
 	s := v.wait(ReasonPlanning)
 	if v.Local.Asked.Sender == nil || v.Txn.Phase != tx.PhaseDispatching {
 		return s
@@ -74,8 +72,8 @@ func (v *View) healthTold(h HealthTold) Step {
 	return v.deferred(deferral{Error: tx.Error{Code: string(h.Why), Message: h.Detail}, Why: h.Why, Rest: rest})
 }
 
-// answered: a worker's call has ended.
-func (v *View) answered(r Answer) Step {
+// learn: a worker's call has ended.
+func (r Answer) learn(v *View) Step {
 	a := v.Txn.Last()
 	if !r.answers(a) {
 		return v.late(r)
@@ -354,8 +352,8 @@ func (v *View) lose(e *tx.Error, hash string) Step {
 	return s
 }
 
-// denied: the store did not take a change.
-func (v *View) denied(d Denied) Step {
+// learn: the store did not take a change.
+func (d Denied) learn(v *View) Step {
 	t := v.Txn
 	switch {
 	case d.Why == Unconfirmed:

@@ -77,10 +77,8 @@ func (v *View) noteStrayed() Step {
 func (v *View) ambiguous() Step {
 	if v.Txn.Ending == tx.PhaseDone && hasStood(v.Txn) != nil { // whatever that is, it has landed
 		return v.with(func(t *tx.Transaction) {
-			for i := range t.Attempts {
-				if a := &t.Attempts[i]; a.Open() {
-					a.Become(tx.Abandoned, v.Now)
-				}
+			for a := range t.AllOpen() {
+				a.Become(tx.Abandoned, v.Now)
 			}
 		}).closed(ReasonAmbiguous)
 	}

@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"fmt"
-	"slices"
 
 	"mina-sequencer/sequencer/tx"
 )
@@ -140,7 +139,7 @@ func (v *View) dead() Step {
 
 // hasStood is what t was DONE by before another command of it was found, nil if it was not.
 func hasStood(t *tx.Transaction) *tx.Attempt {
-	return t.Attempt(1 + slices.IndexFunc(t.Attempts, func(a tx.Attempt) bool { return a.State == tx.Included }))
+	return t.Find(func(a *tx.Attempt) bool { return a.State == tx.Included })
 }
 
 // closed goes on where nothing is open any more, and nothing has landed.

@@ -17,12 +17,7 @@ func (v *View) mayRaise() bool {
 		!v.oldestPending() && !v.outranked() {
 		return false
 	}
-	for i := range t.Attempts {
-		if a := &t.Attempts[i]; a.Open() && a.Fee >= v.feeMax() {
-			return false
-		}
-	}
-	return true
+	return feeHighest(t) < v.feeMax()
 }
 
 // lingersAt is when the last raise of the fee, or the first sending, is long enough ago
@@ -160,7 +155,7 @@ func feeTried(t *tx.Transaction) (fee uint64) {
 	}
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		refused := a.Number > open.Number && a.Sender == open.Sender && a.Nonce == open.Nonce && a.State == tx.Refused
+		refused := a.Number > open.Number && a.SameNonce(open) && a.State == tx.Refused
 		if a.Open() || refused && a.PaidTooLittle() {
 			fee = max(fee, a.Fee)
 		}
@@ -170,10 +165,8 @@ func feeTried(t *tx.Transaction) (fee uint64) {
 
 // feeHighest is the most that an open attempt pays.
 func feeHighest(t *tx.Transaction) (fee uint64) {
-	for i := range t.Attempts {
-		if a := &t.Attempts[i]; a.Open() {
-			fee = max(fee, a.Fee)
-		}
+	for a := range t.AllOpen() {
+		fee = max(fee, a.Fee)
 	}
 	return fee
 }
@@ -201,10 +194,8 @@ func (v *View) outranked() bool {
 // along is the fee that has it rank as those ahead do, and replaces what it pays.
 func (v *View) along() uint64 {
 	weight, most, paid := uint64(1), v.feeMax(), feeHighest(v.Txn)
-	for i := range v.Txn.Attempts {
-		if a := &v.Txn.Attempts[i]; a.Open() {
-			weight = max(weight, uint64(a.Weight)) // made anew it may weigh other than before
-		}
+	for a := range v.Txn.AllOpen() {
+		weight = max(weight, uint64(a.Weight)) // made anew it may weigh other than before
 	}
 	rank := min(v.rankAhead(), most/weight+1) // what is more than it may pay is cut anyway
 	return min(max(rank*weight, fees.Replacing(paid)), most)

@@ -10,10 +10,8 @@ import (
 
 // weight is what the transaction weighs as it was signed last or, before that, its type.
 func (v *View) weight() int {
-	for i := len(v.Txn.Attempts) - 1; i >= 0; i-- {
-		if w := v.Txn.Attempts[i].Weight; w > 0 {
-			return w
-		}
+	if a := v.Txn.FindLast(func(a *tx.Attempt) bool { return a.Weight > 0 }); a != nil {
+		return a.Weight
 	}
 	return cmp.Or(v.Market.Weight, fees.SupposedWeight)
 }
@@ -49,14 +47,7 @@ func (v *View) owed(q *fees.Quote) uint64 {
 }
 
 // lastOut is the latest attempt that may have been out, nil if there is none.
-func lastOut(t *tx.Transaction) *tx.Attempt {
-	for i := len(t.Attempts) - 1; i >= 0; i-- {
-		if a := &t.Attempts[i]; a.WasOut() {
-			return a
-		}
-	}
-	return nil
-}
+func lastOut(t *tx.Transaction) *tx.Attempt { return t.FindLast((*tx.Attempt).WasOut) }
 
 // reprice has what was signed just now signed again, for another fee, where it weighs
 // other than it was supposed to and so would stand at a wrong place. Nothing of it has left

@@ -44,7 +44,7 @@ func Remember(process string, known, t *tx.Transaction) *tx.Transaction {
 // other transaction that is gone may have been removed after its end.
 func Reposts(t *tx.Transaction) bool {
 	return t.Out() || t.Ledger != "" && t.Landed > 0 ||
-		slices.ContainsFunc(t.Attempts, func(a tx.Attempt) bool { return a.Legacy })
+		t.Find(func(a *tx.Attempt) bool { return a.Legacy }) != nil
 }
 
 // Lacks reports whether t, as read, lacks something that the process remembers: Redis has forgotten
@@ -114,7 +114,7 @@ func goneOn(t *tx.Transaction, k *tx.Attempt, known []tx.Attempt) bool {
 	}
 	return slices.ContainsFunc(t.Attempts, func(a tx.Attempt) bool {
 		lands := a.Number == t.Landed || t.HasOut(&a) && (!k.Legacy || a.Taken())
-		return lands && (a.Sender != k.Sender || a.Nonce != k.Nonce) &&
+		return lands && !a.SameNonce(k) &&
 			(a.StartedAt.After(k.StartedAt) || !cameToNothing(k)) &&
 			!slices.ContainsFunc(known, func(k tx.Attempt) bool { return sameAsMade(t, &a, &k) })
 	})
@@ -269,10 +269,9 @@ func AdoptedAs(t *tx.Transaction) tx.Phase {
 // flight.
 func goesOn(t *tx.Transaction, k Known) bool {
 	c := &k.Attempts[0]
-	return slices.ContainsFunc(t.Attempts, func(a tx.Attempt) bool {
-		return (a.Number == t.Landed || a.Open()) && (a.Sender != c.Sender || a.Nonce != c.Nonce) &&
-			slices.ContainsFunc(k.Later, a.Is)
-	})
+	return t.Find(func(a *tx.Attempt) bool {
+		return t.LandsBy(a) && !a.SameNonce(c) && slices.ContainsFunc(k.Later, a.Is)
+	}) != nil
 }
 
 // restoreAttempt gives t an attempt, behind the one with a number, and reports the number that
@@ -288,7 +287,7 @@ func restoreAttempt(t *tx.Transaction, c tx.Attempt, behind int, believed bool, 
 	if wasPlanned(&c) {
 		return behind, false // nothing of it has left
 	}
-	if in := t.Attempt(t.Landed); in != nil && in.Sender == c.Sender && in.Nonce == c.Nonce && !c.Over() {
+	if in := t.Attempt(t.Landed); in != nil && in.SameNonce(&c) && !c.Over() {
 		c.Become(tx.Replaced, now) // and followed with that
 	}
 	c.Number = len(t.Attempts) + 1
@@ -328,7 +327,7 @@ func learnsOf(t *tx.Transaction, a *tx.Attempt, c tx.Attempt, believed bool, now
 	default:
 		a.Hash, a.NodeHash = c.Hash, c.NodeHash
 	}
-	if a.Open() && (!was.Open() || a.Sender != was.Sender || a.Nonce != was.Nonce) {
+	if a.Open() && (!was.Open() || !a.SameNonce(&was)) {
 		givesWay(t, a, now)
 	}
 	return true
@@ -338,7 +337,7 @@ func learnsOf(t *tx.Transaction, a *tx.Attempt, c tx.Attempt, believed bool, now
 func givesWay(t *tx.Transaction, c *tx.Attempt, now time.Time) {
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		if !cameToNothing(c) && a.Open() && (a.Sender != c.Sender || a.Nonce != c.Nonce) {
+		if !cameToNothing(c) && a.Open() && !a.SameNonce(c) {
 			a.Become(tx.Replaced, now)
 			if a.Sender == c.Sender && t.Phase.Bound() {
 				a.State = tx.ReplacedShallow
@@ -407,10 +406,8 @@ func Kept(before, after *tx.Transaction, now time.Time) *tx.Transaction {
 	}
 	u := before.Clone()
 	u.Attempts = slices.Clone(after.Attempts)
-	for i := range u.Attempts {
-		if a := &u.Attempts[i]; a.Open() {
-			a.Become(tx.Replaced, now)
-		}
+	for a := range u.AllOpen() {
+		a.Become(tx.Replaced, now)
 	}
 	return u
 }

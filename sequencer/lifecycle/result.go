@@ -10,7 +10,10 @@ import (
 // A Result is what came of an effect, or what the store refused. It is kept until it is
 // stored, and learnt again from the fresh record if that was stale; so each of them may be
 // learnt twice, and the second time changes nothing.
-type Result interface{ result() }
+type Result interface {
+	// learn says what it makes of what is stored, and of what this process knows.
+	learn(v *View) Step
+}
 
 // SenderTold answers AskSender.
 type SenderTold struct {
@@ -161,15 +164,3 @@ const (
 	Used        Denial = "used"        // the next nonce of the sender is above the one that follows
 	Unconfirmed Denial = "unconfirmed" // stored, and not confirmed by the replicas
 )
-
-func (SenderTold) result()  {}
-func (HealthTold) result()  {}
-func (RetriesTold) result() {}
-func (AccountTold) result() {}
-func (LandedTold) result()  {}
-func (BytesRead) result()   {}
-func (ChainTold) result()   {}
-func (ConfirmTold) result() {}
-func (Answer) result()      {}
-func (SendTold) result()    {}
-func (Denied) result()      {}

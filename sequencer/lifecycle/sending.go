@@ -6,11 +6,11 @@ import (
 	"mina-sequencer/sequencer/tx"
 )
 
-// sendTold: the nodes have answered. A refusal counts only if every node refused, in
+// learn: the nodes have answered. A refusal counts only if every node refused, in
 // Mina's own words, bytes that had not been sent before, and none shows them since: then
 // they are nowhere, and another sender or nonce may follow. Of bytes that may have been
 // sent earlier it is no proof, for a node also refuses what is in a block already.
-func (v *View) sendTold(r SendTold) Step {
+func (r SendTold) learn(v *View) Step {
 	t := v.Txn
 	// Whoever has had the claim meanwhile may have sent them, too.
 	r.Call.Fresh = r.Call.Fresh && v.Local.Unsent == r.Call.Number
@@ -133,10 +133,6 @@ func (r *Refusal) rest() *Rest {
 // nowhere reports whether a, which every node has refused, may be given up: no node shows
 // it while one that had taken it would, or another one that is open keeps its nonce.
 func (v *View) nowhere(a *tx.Attempt) bool {
-	for i := range v.Txn.Attempts {
-		if o := &v.Txn.Attempts[i]; o.Open() && o.Number != a.Number {
-			return true
-		}
-	}
-	return v.unspent(a) && v.Sighting.TipSlot < a.ValidUntil
+	kept := v.Txn.Find(func(o *tx.Attempt) bool { return o.Open() && o.Number != a.Number }) != nil
+	return kept || v.unspent(a) && v.Sighting.TipSlot < a.ValidUntil
 }

@@ -97,7 +97,7 @@ func (v *View) opened(s Step) Step {
 	at := *s.Txn.Shallow()
 	for i := range s.Txn.Attempts {
 		a := &s.Txn.Attempts[i]
-		if a.Shallow() && a.Sender == at.Sender && a.Nonce == at.Nonce {
+		if a.Shallow() && a.SameNonce(&at) {
 			a.Become(tx.Resurfaced, v.Now)
 			a.Blame(tx.NoCause, nil)
 			a.Height, a.StateHash, a.Confirmations = 0, "", 0

@@ -106,9 +106,7 @@ func (m *Member) taken() bool {
 	case tx.FatePooled, tx.FateIncluded, tx.FateFailed:
 		return true
 	}
-	return m.Accepted || slices.ContainsFunc(m.Txn.Attempts, func(a tx.Attempt) bool {
-		return a.Taken()
-	})
+	return m.Accepted || m.Txn.Find((*tx.Attempt).Taken) != nil
 }
 
 // landed reports whether m succeeded in a block, at any depth.
@@ -118,7 +116,7 @@ func (m *Member) landed() bool { return m.Sighting.Fate == tx.FateIncluded }
 func (m *Member) goesAlone() bool {
 	last := m.Txn.Last()
 	return last != nil && m.Built.Alone && m.Built.Number == last.Number ||
-		slices.ContainsFunc(m.Txn.Attempts, func(a tx.Attempt) bool { return a.Open() && a.Alone })
+		m.Txn.Find(func(a *tx.Attempt) bool { return a.Open() && a.Alone }) != nil
 }
 
 // Failed reports whether m failed in a block that is not deep enough to count yet.
@@ -131,10 +129,8 @@ func (m *Member) rank() (most uint64) {
 	for i := range m.Txn.Attempts {
 		heaviest = max(heaviest, m.Txn.Attempts[i].Weight)
 	}
-	for i := range m.Txn.Attempts {
-		if a := &m.Txn.Attempts[i]; a.Open() {
-			most = max(most, a.Fee/uint64(cmp.Or(a.Weight, heaviest)))
-		}
+	for a := range m.Txn.AllOpen() {
+		most = max(most, a.Fee/uint64(cmp.Or(a.Weight, heaviest)))
 	}
 	return most
 }
@@ -147,10 +143,8 @@ func (m *Member) opensAt(nonce uint32) bool {
 
 // until is the last slot in which m can be included.
 func (m *Member) until() (last uint32) {
-	for i := range m.Txn.Attempts {
-		if a := &m.Txn.Attempts[i]; a.Open() {
-			last = max(last, a.ValidUntil)
-		}
+	for a := range m.Txn.AllOpen() {
+		last = max(last, a.ValidUntil)
 	}
 	return last
 }

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"slices"
@@ -70,29 +71,17 @@ func inQuestion(t *tx.Transaction, a *tx.Attempt) bool {
 
 // keepsBytesOf reports whether a was refused, and something open has its nonce.
 func keepsBytesOf(t *tx.Transaction, a *tx.Attempt) bool {
-	return a.State == tx.Refused && slices.ContainsFunc(t.Attempts, func(o tx.Attempt) bool {
-		return o.Open() && o.Sender == a.Sender && o.Nonce == a.Nonce
-	})
+	return a.State == tx.Refused && t.Find(func(o *tx.Attempt) bool { return o.Open() && o.SameNonce(a) }) != nil
 }
 
 func sharesNonce(a, b *tx.Attempt) bool {
-	return b != nil && a.Sender == b.Sender && a.Nonce == b.Nonce && a.State != tx.Refused && !a.State.Unmade()
+	return b != nil && a.SameNonce(b) && a.State != tx.Refused && !a.State.Unmade()
 }
 
 // attemptOf finds the attempt that a sighting is of: by its hash, or, where the hash
 // is news, the latest one that could have it.
 func attemptOf(t *tx.Transaction, g *tx.Sighting) *tx.Attempt {
-	var candidate *tx.Attempt
-	for i := len(t.Attempts) - 1; i >= 0; i-- {
-		a := &t.Attempts[i]
-		if a.Is(g.Hash) {
-			return a
-		}
-		if candidate == nil && (a.Open() || a.Number == t.Landed) {
-			candidate = a
-		}
-	}
-	return candidate
+	return cmp.Or(t.FindLast(func(a *tx.Attempt) bool { return a.Is(g.Hash) }), t.FindLast(t.LandsBy))
 }
 
 // settled reports whether what ended the attempts stands so deep, by the word of all,
@@ -229,8 +218,7 @@ func (v *View) resend() Step {
 		return v.ask(AskBytes, ReasonResending)
 	}
 	a, stands := t.Attempt(bytes.Number), stake(t)
-	if bytes.Command == nil || a == nil || stands == nil || a.State.Unmade() || a.Sender != stands.Sender ||
-		a.Nonce != stands.Nonce {
+	if bytes.Command == nil || a == nil || stands == nil || a.State.Unmade() || !a.SameNonce(stands) {
 		return v.noBytes() // or left over from another nonce, or of what never left
 	}
 	if a.State == tx.Refused {
@@ -259,10 +247,7 @@ func (v *View) noBytes() Step {
 // stake is an attempt whose sender and nonce are those that are in question next: the
 // first open one or, of what is DONE, the one that landed.
 func stake(t *tx.Transaction) *tx.Attempt {
-	if a := t.FirstOpen(); a != nil {
-		return a
-	}
-	return t.Attempt(t.Landed)
+	return cmp.Or(t.FirstOpen(), t.Attempt(t.Landed))
 }
 
 // done: it is watched until its block stands deep enough, and brought back if that

@@ -1,6 +1,7 @@
 package tx
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -293,8 +294,8 @@ func (a *Attempt) Is(hash string) bool {
 // KnownHash is the hash to show: the node's, or before any node gave one the
 // worker's.
 func (a *Attempt) KnownHash() string {
-	if a.NodeHash != "" {
-		return a.NodeHash
-	}
-	return a.Hash
+	return cmp.Or(a.NodeHash, a.Hash)
 }
+
+// SameNonce reports whether a and b have one nonce of one sender: at most one of them can land.
+func (a *Attempt) SameNonce(b *Attempt) bool { return a.Sender == b.Sender && a.Nonce == b.Nonce }

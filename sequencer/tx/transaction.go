@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,14 +98,37 @@ func (t *Transaction) Clone() *Transaction {
 
 // FirstOpen is the first attempt that might still land, nil if there is none. All open
 // ones share its sender and nonce.
-func (t *Transaction) FirstOpen() *Attempt {
+func (t *Transaction) FirstOpen() *Attempt { return t.Find((*Attempt).Open) }
+
+// Find is the first attempt of t that is so, nil if none is.
+func (t *Transaction) Find(is func(a *Attempt) bool) *Attempt {
 	for i := range t.Attempts {
-		if t.Attempts[i].Open() {
+		if is(&t.Attempts[i]) {
 			return &t.Attempts[i]
 		}
 	}
 	return nil
 }
+
+// FindLast is the latest attempt of t that is so, nil if none is.
+func (t *Transaction) FindLast(is func(a *Attempt) bool) *Attempt {
+	for i := range slices.Backward(t.Attempts) {
+		if is(&t.Attempts[i]) {
+			return &t.Attempts[i]
+		}
+	}
+	return nil
+}
+
+// AllOpen are the attempts that might still land.
+func (t *Transaction) AllOpen() iter.Seq[*Attempt] {
+	return func(yield func(a *Attempt) bool) {
+		t.Find(func(a *Attempt) bool { return a.Open() && !yield(a) })
+	}
+}
+
+// LandsBy reports whether t might land, or has landed, by its attempt a.
+func (t *Transaction) LandsBy(a *Attempt) bool { return a.Open() || a.Number == t.Landed }
 
 // Watched reports whether t is followed on the chain although it is final: until its
 // block stands FINALITY deep, or until what may land of it has settled.
@@ -165,10 +189,8 @@ func (t *Transaction) Hash() string {
 	if a := t.Attempt(t.Landed); a != nil {
 		return a.KnownHash()
 	}
-	for i := len(t.Attempts) - 1; i >= 0; i-- {
-		if h := t.Attempts[i].KnownHash(); h != "" {
-			return h
-		}
+	if a := t.FindLast(func(a *Attempt) bool { return a.KnownHash() != "" }); a != nil {
+		return a.KnownHash()
 	}
 	return ""
 }
@@ -185,17 +207,17 @@ func (t *Transaction) ShownData() json.RawMessage {
 // Shown is the number of an attempt of that hash that a node has, and that nobody knew to be with
 // one; 0 for none.
 func (t *Transaction) Shown(hash string) int {
-	for i := range t.Attempts {
-		if a := &t.Attempts[i]; !a.Legacy && a.State == Unknown && a.Stalled() && a.Is(hash) {
-			return a.Number
-		}
+	if a := t.Find(func(a *Attempt) bool {
+		return !a.Legacy && a.State == Unknown && a.Stalled() && a.Is(hash)
+	}); a != nil {
+		return a.Number
 	}
 	return 0
 }
 
 // Halts reports whether t has been offered while the network took nothing.
 func (t *Transaction) Halts() bool {
-	return slices.ContainsFunc(t.Attempts, func(a Attempt) bool { return a.Cause == CauseNetwork })
+	return t.Find(func(a *Attempt) bool { return a.Cause == CauseNetwork }) != nil
 }
 
 // Error is what went wrong, in the words of whoever said so.
@@ -265,12 +287,7 @@ func (t *Transaction) Standing() *Attempt {
 // Legacy reports whether a worker that sends by itself made what may land or has
 // landed: then nobody here has its bytes.
 func (t *Transaction) Legacy() bool {
-	for i := range t.Attempts {
-		if a := &t.Attempts[i]; a.Legacy && (a.Open() || a.Number == t.Landed) {
-			return true
-		}
-	}
-	return false
+	return t.Find(func(a *Attempt) bool { return a.Legacy && t.LandsBy(a) }) != nil
 }
 
 // HasOut reports whether an attempt of t is in flight, or in a block that a reorg may still take back.
@@ -281,14 +298,7 @@ func (t *Transaction) Out() bool { return t.Open() || t.Shallow() != nil || t.St
 
 // Shallow is an attempt of t that is closed and shallow, nil if there is none. All share its
 // sender and nonce.
-func (t *Transaction) Shallow() *Attempt {
-	for i := range t.Attempts {
-		if a := &t.Attempts[i]; a.Shallow() {
-			return a
-		}
-	}
-	return nil
-}
+func (t *Transaction) Shallow() *Attempt { return t.Find((*Attempt).Shallow) }
 
 // Words are what went wrong, on one line of bounded length.
 func (e *Error) Words() string { return Short(cmp.Or(e.Message, e.Code)) }
