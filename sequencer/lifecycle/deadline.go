@@ -110,7 +110,7 @@ func (v *View) unfresh() *View {
 // dropPlan ends a planned attempt that nobody has made.
 func dropPlan(now time.Time) func(t *tx.Transaction) {
 	return func(t *tx.Transaction) {
-		if a := t.Last(); a != nil && a.Pending() {
+		if a := t.Last(); a.Pending() {
 			a.Become(tx.Dropped, now)
 		}
 	}

@@ -26,7 +26,7 @@ func Decide(v *View) Step {
 	if s, found := v.resurfaced(); found {
 		return s
 	}
-	s := v.slipping(v.endInOrder(v.lookBack(v.next())))
+	s := v.endInOrder(v.slipping(v.lookBack(v.next())))
 	if s.Txn == nil && !v.Txn.ExpiresAt.IsZero() && !v.expired() {
 		if at := v.expiry(); s.Look.IsZero() || at.Before(s.Look) {
 			s.Look = at

@@ -82,13 +82,13 @@ func (s *Scene) member(d said) said {
 		return said{fmt.Sprintf("Nothing of it is out, and it leaves its sender when the %d behind it have gone back.",
 			behind),
 			Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d behind", behind)}, Next{Action: StepWatch}}
-	case around.broken && t.Open():
+	case around.broken != nil && t.Open():
 		d.summary += fmt.Sprintf(" What is ahead of it (%s) will not come as it was to: "+
 			"the chain settles what becomes of it.",
 			s.brokenAhead())
 		d.wait.Code, d.next = WaitBroken, Next{Action: StepWatch}
 		return d
-	case around.lost:
+	case around.lost():
 		then := "and is made anew"
 		if last := t.Last(); last != nil && (last.State == tx.Early || last.ProvedAhead()) {
 			then = "with its proof when it has one"
@@ -149,7 +149,8 @@ func lost(m Member) bool {
 // brokenAhead is the first ahead that is not, or will not be, what was built on.
 func (s *Scene) brokenAhead() string {
 	i := slices.IndexFunc(s.Train.Ahead, func(m Member) bool {
-		return !s.Train.stands(&m) && (s.Txn.Open() || !s.Train.makes(&m))
+		as := s.Train.standing(&m)
+		return as == fallen || as == made && s.Txn.Open()
 	})
 	return s.Train.Ahead[i].Txn.UID
 }

@@ -85,8 +85,8 @@ func doneIn(g *tx.Sighting) []byte {
 
 // settle acts on what has become of all open attempts: it stands deep enough, and none has landed.
 func (v *View) settle() Step {
-	t, g := v.Txn, &v.Sighting
-	if v.Train.Unseen || len(v.Train.Ahead) > 0 && !v.Train.walk().unready && g.Fate != tx.FateExpired {
+	t, g, w := v.Txn, &v.Sighting, v.Train.walk()
+	if v.Train.Unseen || len(v.Train.Ahead) > 0 && !w.unready() && g.Fate != tx.FateExpired {
 		return v.wait(ReasonBehind) // the predecessors' nonces come first
 	}
 	nonce := t.FirstOpen().Nonce

@@ -10,7 +10,7 @@ import (
 // Learn says what a result makes of what is stored, and of what this process knows. It
 // is a pure function. A result that is learnt twice, or that comes too late, changes
 // nothing.
-func Learn(v *View, r Result) Step { return v.slipping(v.stay(v.lookBack(r.learn(v)))) }
+func Learn(v *View, r Result) Step { return v.stay(v.slipping(v.lookBack(r.learn(v)))) }
 
 // noted notes the answer to a question.
 func (v *View) noted(note func(asked *Asked)) Step {
@@ -52,7 +52,7 @@ func (r ConfirmTold) learn(v *View) Step {
 // unwatched reports whether it is weighed, and the chain and its train have nothing to say of it.
 func (v *View) unwatched() bool {
 	t := v.Txn
-	return t.Phase == tx.PhaseFailing && !t.Open() && t.Shallow() == nil && v.Train.alone()
+	return t.Phase == tx.PhaseFailing && !t.MayLand() && v.Train.alone()
 }
 
 // learn: the sender of a wrong worker rests, the longer the more often it is found
@@ -376,7 +376,7 @@ func (d Denied) learn(v *View) Step {
 		// What it was built on is gone. Nothing of it has left.
 		e := &tx.Error{Code: tx.CodeOvertaken, Message: "an earlier transaction of its queue waits again"}
 		u := v.with(func(t *tx.Transaction) {
-			if a := t.Last(); a != nil && a.Pending() {
+			if a := t.Last(); a.Pending() {
 				a.Drop(tx.CauseError, e, v.Now)
 			}
 			t.Error = e

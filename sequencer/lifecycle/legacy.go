@@ -51,8 +51,7 @@ func (v *View) strayed() bool {
 	if t.Phase != tx.PhaseSent && t.Phase != tx.PhaseWatching || a == nil || !a.Legacy || !a.Open() {
 		return false
 	}
-	seen := g.Fate == tx.FatePooled || g.Fate == tx.FateIncluded || g.Fate == tx.FateFailed
-	return seen && g.Nonce != a.Nonce && a.Cause != tx.CauseNonce
+	return g.Fate.Shown() && g.Nonce != a.Nonce && a.Cause != tx.CauseNonce
 }
 
 // ignored is an error of the operator's: that worker cannot be relied on. What counts

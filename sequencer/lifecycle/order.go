@@ -11,8 +11,7 @@ import (
 func Ask(v *View, o tx.Order) (Step, error) {
 	t := v.Txn
 	s, err := v.order(o)
-	leaves := s.Txn != nil && t.Phase.Bound() && !s.Txn.Phase.Bound() && s.Txn.Landed == 0
-	if err == nil && leaves && len(v.Train.Behind) > 0 {
+	if err == nil && v.leaves(&s) && s.Txn.Landed == 0 && len(v.Train.Behind) > 0 {
 		err = tx.ErrFollowed
 	}
 	if err != nil {
@@ -93,7 +92,7 @@ func (v *View) resolve(o tx.Order) (s Step, err error) {
 func (v *View) cancel() Step {
 	switch v.Txn.Phase {
 	case tx.PhaseWaiting, tx.PhaseFailing, tx.PhaseDelayed:
-		if !v.Txn.Open() && v.Txn.Shallow() == nil && len(v.Train.Behind) == 0 && v.Txn.Ending != tx.PhaseDone {
+		if !v.Txn.MayLand() && len(v.Train.Behind) == 0 && v.Txn.Ending != tx.PhaseDone {
 			return v.cancelled()
 		}
 	}

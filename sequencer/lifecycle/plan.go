@@ -1,7 +1,9 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -27,34 +29,29 @@ func (v *View) plan() Step {
 		Number: len(t.Attempts) + 1, Sender: t.Sender, Fee: fee, Quote: quote, State: tx.Planned,
 		ValidUntil: last, Slot: v.Tip.TipSlot, StartedAt: v.Now,
 	}
-	open := t.FirstOpen()
-	follows := open == nil && v.hasPredecessor()
-	if open != nil {
-		a.Nonce = open.Nonce // exclusive: at most one of them can land
-	} else if s, placed := v.place(&a); !placed {
+	s, placed := v.place(&a)
+	if !placed {
 		return s
-	} else if last := t.Last(); last.ProvedAhead() && last.Cause == tx.CauseEarly && !v.Train.Commuting {
-		a.Base, a.Effects = last.Base, last.Effects // what it was made upon has come
 	}
-	s := v.to(tx.PhaseDispatching, ReasonPlanning)
-	s.Txn.Attempts = append(s.Txn.Attempts, a)
+	aside, sender := s.Aside, *v.Local.Asked.Sender
+	sender.Next = cmp.Or(aside.NextNonce, sender.Next)
+	s = v.to(tx.PhaseDispatching, ReasonPlanning)
+	s.Txn.Attempts, s.Aside = append(s.Txn.Attempts, a), aside
 	s.Local.Taken, s.Local.Marked, s.Local.Legacy, s.Local.NoResign = a.Number, 0, false, false
 	s.Local.NoBuild, s.Local.Built = false, Built{}
-	if follows && a.State != tx.Early {
-		s.Aside.Follows = &a.Nonce
-	}
-	// The sender's next nonce is not lowered for an attempt at a nonce that is open: successors may
-	// hold higher ones.
-	sender := *v.Local.Asked.Sender
-	if next := sender.Next; !follows && (next == nil || *next < a.Nonce || *next > a.Nonce && open == nil) {
-		s.Aside.NextNonce, sender.Next = &a.Nonce, &a.Nonce
-	}
 	s.Local.Asked = Asked{Sender: &sender, Among: v.Local.Asked.Among}
 	return s
 }
 
-// place gives a fresh attempt its nonce; false if something has to happen first.
+// place gives an attempt its nonce, and has the sender know the next one; false if something has to
+// happen first.
 func (v *View) place(a *tx.Attempt) (s Step, placed bool) {
+	if v.Txn.Open() {
+		return v.placeBeside(a), true
+	}
+	if last := v.Txn.Last(); last.KeptProof() && !v.Train.Commuting {
+		a.Base, a.Effects = last.Base, last.Effects // what it was made upon has come
+	}
 	if !v.Train.alone() {
 		if s, turned := v.awaitsNonce(); turned {
 			return s, false
@@ -63,8 +60,20 @@ func (v *View) place(a *tx.Attempt) (s Step, placed bool) {
 			return v.placeBehind(a)
 		}
 	}
-	a.Nonce, s, placed = v.nonce(a.Fee)
+	if a.Nonce, s, placed = v.nonce(a.Fee); placed && v.Local.Asked.Sender.next() != int64(a.Nonce) {
+		s.Aside.NextNonce = &a.Nonce
+	}
 	return s, placed
+}
+
+// placeBeside gives a the nonce of what is open, so that only one of them can land. The sender's next
+// nonce is not lowered for that: successors may hold higher ones.
+func (v *View) placeBeside(a *tx.Attempt) (s Step) {
+	a.Nonce = v.Txn.FirstOpen().Nonce
+	if next := v.Local.Asked.Sender.Next; next == nil || *next < a.Nonce {
+		s.Aside.NextNonce = &a.Nonce
+	}
+	return s
 }
 
 // unfit makes sure of this process, of the worker, and of what is known of the chain,
@@ -102,18 +111,17 @@ func (v *View) unfit() (Step, bool) {
 // halted reports whether nothing is begun, for the network takes nothing. What was signed before
 // goes on being offered.
 func (v *View) halted() bool {
-	return !v.Halted.IsZero() && !v.Txn.Open() && v.Txn.Shallow() == nil && !v.Txn.Halts()
+	return !v.Halted.IsZero() && !v.Txn.MayLand() && !v.Txn.Halts()
 }
 
 // nonce is the one that a fresh attempt takes: the sender's next, if the account's nonce on the chain
 // confirms it.
 func (v *View) nonce(fee uint64) (uint32, Step, bool) {
 	asked := &v.Local.Asked
-	next := asked.Sender.Next
-	if seen := asked.Sender.Seen; seen != nil && next != nil && *seen == *next {
+	account, landed, next := asked.Account, asked.Landed, asked.Sender.next()
+	if seen := asked.Sender.Seen; seen != nil && int64(*seen) == next {
 		return *seen, Step{}, true
 	}
-	account := asked.Account
 	switch {
 	case account == nil:
 		return 0, v.ask(AskAccount, ReasonPlanning), false
@@ -125,25 +133,30 @@ func (v *View) nonce(fee uint64) (uint32, Step, bool) {
 	case account.Balance < fee:
 		return 0, v.cannotPay("Insufficient_funds", fmt.Sprintf("%s has %s MINA to spend, the fee is %s",
 			v.Txn.Sender, fees.FormatMina(account.Balance), fees.FormatMina(fee))), false
-	case next != nil && account.Nonce > *next:
+	case int64(account.Nonce) > next:
 		return 0, v.deferred(deferral{Error: tx.Error{Code: string(tx.StoppedNonce), Message: fmt.Sprintf(
-			"the account's nonce on the chain is %d, ours is %d: somebody else uses it", account.Nonce, *next)},
-			Why: tx.StoppedNonce, Rest: Never, By: fmt.Sprint(*next)}), false
+			"the account's nonce on the chain is %d, ours is %d: somebody else uses it", account.Nonce, next)},
+			Why: tx.StoppedNonce, Rest: Never, By: fmt.Sprint(next)}), false
 	case v.reappeared(account.Nonce):
 		return 0, v.behindOurs(account.Nonce, "may land yet"), false
-	case next != nil && account.Nonce == *next:
-		return account.Nonce, Step{}, true
-	}
+	case int64(account.Nonce) == next:
 	// Ours is not known, or the chain is behind it: the nodes lag, or a reorg took a block with one of
 	// ours. If one of ours landed at the chain's nonce or above, that is sent again first, and no nonce
 	// below it is used anew. Otherwise nothing that was planned above has landed: the chain's counts.
-	switch {
-	case asked.Landed == nil:
+	case landed == nil:
 		return 0, v.ask(AskLanded, ReasonPlanning), false
-	case asked.Landed.Any && asked.Landed.Nonce >= account.Nonce:
-		return 0, v.behindOurs(account.Nonce, fmt.Sprintf("landed with %d", asked.Landed.Nonce)), false
+	case landed.Any && landed.Nonce >= account.Nonce:
+		return 0, v.behindOurs(account.Nonce, fmt.Sprintf("landed with %d", landed.Nonce)), false
 	}
 	return account.Nonce, Step{}, true
+}
+
+// next is the sender's next nonce, above any other where it is not known.
+func (s *Sender) next() int64 {
+	if s.Next == nil {
+		return math.MaxInt64
+	}
+	return int64(*s.Next)
 }
 
 // behindOurs: the account's nonce lags behind one of ours (nodes that lag, or a reorg).
@@ -226,7 +239,7 @@ func (v *View) deferred(d deferral) Step {
 		return s
 	}
 	var s Step
-	if u.Txn.Open() || u.Txn.Shallow() != nil {
+	if u.Txn.MayLand() {
 		s = u.to(tx.PhaseDelayed, ReasonDeferred)
 		s.Txn.DueAt = v.Now.Add(max(d.Rest, d.Hold))
 	} else {

@@ -92,8 +92,7 @@ func (v *View) kept(r Answer, why Reason, c tx.Cause, e *tx.Error) Step {
 
 // mayReprice reports whether an attempt is planned that may come to be signed again.
 func (v *View) mayReprice() bool {
-	a := v.Txn.Last()
-	return v.Policy.FeeAuto && a != nil && a.Pending()
+	return v.Policy.FeeAuto && v.Txn.Last().Pending()
 }
 
 // unsent is the attempt before a, where a is to be signed with the proof of that one.

@@ -32,14 +32,14 @@ func (v *View) ends() bool {
 
 // endDepth is how deep what ended the attempts has to stand for that.
 func (v *View) endDepth() int {
-	t, g, early := v.Txn, &v.Sighting, v.Policy.RetryDepth
+	t, g, early, w := v.Txn, &v.Sighting, v.Policy.RetryDepth, v.Train.walk()
 	open := t.FirstOpen()
 	switch {
 	case early <= 0, g.Fate != tx.FateFailed, open == nil, t.Legacy():
 	case open.State == tx.Resurfaced, t.Shallow() != nil, !t.Phase.Bound(), t.Ending != "", v.stops():
 	case v.Train.Commuting && !v.Train.alone():
 	case !v.hasPredecessor() && g.Failure.Permanent,
-		v.hasPredecessor() && (!v.Train.walk().unready || !v.Train.walk().mends):
+		v.hasPredecessor() && (!w.unready() || !w.mends):
 	default:
 		return min(early, v.Policy.SettleDepth)
 	}

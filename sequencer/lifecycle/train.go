@@ -78,11 +78,7 @@ func TrainOf(run []string, uid string, member func(uid string) (Member, bool)) (
 
 // mayLand reports whether m has landed or can still land.
 func (m *Member) mayLand() bool {
-	switch m.Sighting.Fate {
-	case tx.FateFailed, tx.FateDisplaced, tx.FateExpired:
-		return false
-	}
-	return m.Txn.Open() || m.Txn.Shallow() != nil
+	return !m.Sighting.Fate.Ends() && m.Txn.MayLand()
 }
 
 // inOrder reports whether m may land at its nonce, and needs no other attempt. What Redis forgot
@@ -102,11 +98,7 @@ func (m *Member) inOrder() bool {
 
 // taken reports whether a node has, or had, the bytes of m.
 func (m *Member) taken() bool {
-	switch m.Sighting.Fate {
-	case tx.FatePooled, tx.FateIncluded, tx.FateFailed:
-		return true
-	}
-	return m.Accepted || m.Txn.Find((*tx.Attempt).Taken) != nil
+	return m.Sighting.Fate.Shown() || m.Accepted || m.Txn.Find((*tx.Attempt).Taken) != nil
 }
 
 // landed reports whether m succeeded in a block, at any depth.
@@ -152,20 +144,22 @@ func (m *Member) until() (last uint32) {
 // surroundings are what one walk along a train, from the front, tells of those around a transaction.
 type surroundings struct {
 	// Of those ahead.
-	last    *Member     // the direct predecessor, nil if there is none
-	open    *tx.Attempt // of the last that has something open, nil if none has
-	waiting int         // how many are in no block that counts for their successors
-	placed  int         // how many of these have a nonce
-	first   *Member     // the foremost of these
-	lowest  *Member     // the first of these that ranks lowest
-	barred  bool        // one may have nothing beside it
-	comes   bool        // one is still being proved or sent
-	rises   bool        // their nonces rise
-	broken  bool        // one is out of order: what was built on it stands on nothing
-	lost    bool        // one is out of order, and nobody is making it anew
-	unbuilt bool        // one is being made, and nobody knows yet what it does
-	unready bool        // one is out of order and not being made, and that counts in commuting trains, too
-	mends   bool        // all may land, or are to be tried again in their positions
+	// foremost are the first that stand so, nil where none does; broken is the first that is out of
+	// order: what was built on it stands on nothing.
+	foremost [standings]*Member
+	broken   *Member
+	last     *Member     // the direct predecessor, nil if there is none
+	open     *tx.Attempt // of the last that has something open, nil if none has
+	waiting  int         // how many are in no block that counts for their successors
+	placed   int         // how many of these have a nonce
+	first    *Member     // the foremost of these
+	lowest   *Member     // the first of these that ranks lowest
+	barred   bool        // one may have nothing beside it
+	comes    bool        // one is still being proved or sent
+	rises    bool        // their nonces rise
+	unbuilt  bool        // one is being made, and nobody knows yet what it does
+	mayLand  bool        // one may land, or has landed and is not DONE yet
+	mends    bool        // all may land, or are to be tried again in their positions
 	// Of those behind.
 	successorOpen bool // one may still land, so its predecessor's bytes have to
 	trails        bool // one is not over, nor to be tried again there: nothing begins ahead of it
@@ -185,19 +179,47 @@ func (t *Train) walk() surroundings {
 	return w
 }
 
-func (w *surroundings) passAhead(t *Train, m *Member) {
-	ready, made := m.inOrder(), t.makes(m)
-	w.broken = w.broken || !t.stands(m)
-	w.lost = w.lost || !t.stands(m) && !made
-	w.unready = w.unready || !ready && !made
-	w.mends = w.mends && (ready || m.retries())
-	w.barred = w.barred || m.goesAlone()
-	w.comes = w.comes || made || t.sideBySide() && m.leaving()
-	w.unbuilt = w.unbuilt || made && m.Leaves() == ""
-	w.last = m
-	if a := m.Txn.FirstOpen(); a != nil {
-		w.open = a
+// A standing is where a member stands to those behind it.
+type standing int
+
+// All standings.
+const (
+	ready  standing = iota // it may land at its nonce, and needs no other attempt
+	spent                  // it failed in a block, and those behind it do not need it
+	made                   // it is being made
+	fallen                 // it needs another attempt, and nobody makes one
+	standings
+)
+
+// standing is how m stands to those behind it.
+func (t *Train) standing(m *Member) standing {
+	switch {
+	case m.inOrder():
+		return ready
+	case t.Commuting && m.Failed():
+		return spent
+	case t.makes(m):
+		return made
 	}
+	return fallen
+}
+
+// lost reports whether one ahead is out of order, and nobody is making it anew.
+func (w *surroundings) lost() bool { return w.foremost[fallen] != nil }
+
+// unready is lost, and what failed without breaking anything counts as well.
+func (w *surroundings) unready() bool { return w.lost() || w.foremost[spent] != nil }
+
+func (w *surroundings) passAhead(t *Train, m *Member) {
+	as := t.standing(m)
+	w.foremost[as] = cmp.Or(w.foremost[as], m)
+	w.broken = cmp.Or(w.broken, w.foremost[made], w.foremost[fallen])
+	w.mends = w.mends && (as == ready || m.retries())
+	w.mayLand = w.mayLand || m.mayLand() && !m.Sighting.Passed
+	w.barred = w.barred || m.goesAlone()
+	w.comes = w.comes || as == made || t.sideBySide() && m.leaving()
+	w.unbuilt = w.unbuilt || as == made && m.Leaves() == ""
+	w.last, w.open = m, cmp.Or(m.Txn.FirstOpen(), w.open)
 	if t.waits(m) {
 		w.waitFor(m)
 	}
@@ -208,16 +230,12 @@ func (w *surroundings) waitFor(m *Member) {
 	if m.Txn.Open() {
 		w.placed++
 	}
-	if w.waiting++; w.first == nil {
-		w.first = m
-	}
+	w.waiting++
+	w.first = cmp.Or(w.first, m)
 	if w.lowest == nil || m.rank() < w.lowest.rank() {
 		w.lowest = m
 	}
 }
-
-// stands reports whether what is behind m may go on.
-func (t *Train) stands(m *Member) bool { return m.inOrder() || t.Commuting && m.Failed() }
 
 // waits reports whether m is in no block that counts for those behind it.
 func (t *Train) waits(m *Member) bool { return !m.landed() && (!t.Commuting || !m.Failed()) }
@@ -298,7 +316,7 @@ func (p *Policy) halfway(tip Tip) uint32 { return upTo(max(tip.TipSlot, tip.Slot
 // or if the last has failed: a successor of that may have landed and left.
 func (v *View) nextNonce() (nonce uint32, ok bool) {
 	w := v.Train.walk()
-	if v.Train.Unseen || w.broken || w.barred || w.last.Failed() || !w.last.taken() || !w.rises {
+	if v.Train.Unseen || w.broken != nil || w.barred || w.last.Failed() || !w.last.taken() || !w.rises {
 		return nonce, false
 	}
 	a := w.last.Txn.FirstOpen()
@@ -341,7 +359,7 @@ func (v *View) awaitsNonce() (s Step, turned bool) {
 	switch {
 	case around.trails:
 		return v.wait(ReasonBroken), true
-	case v.staysBehind(), v.hasPredecessor() && again && !around.unready:
+	case v.staysBehind(), v.hasPredecessor() && again && !around.unready():
 		// It went back already, and is dispatched again once nothing is ahead of it.
 		return v.wait(ReasonBehind), true
 	case v.hasPredecessor() && again: // a predecessor has failed, and waits until nothing is behind it
@@ -360,12 +378,12 @@ func (v *View) placeBehind(a *tx.Attempt) (s Step, placed bool) {
 	full := v.Train.sideBySide() && v.Train.Width > 0 && w.placed >= v.Train.Width
 	switch {
 	case inOrder && !full:
-		a.Nonce = nonce
+		a.Nonce, s.Aside.Follows = nonce, &a.Nonce
 	case !inOrder && !w.comes:
 		return v.yields(nil), false
 	case v.Train.Builds && w.unbuilt:
 		return v.wait(ReasonBehind), false
-	case v.Txn.Last().ProvedAhead() && v.Txn.Last().Cause == tx.CauseEarly:
+	case v.Txn.Last().KeptProof():
 		return v.wait(ReasonBehind), false
 	default:
 		a.Nonce, a.State = v.Train.supposed(), tx.Early
@@ -400,8 +418,7 @@ func (v *View) yields(e *tx.Error) Step {
 // withheld returns a transaction that has nothing out to its position, as if it had not joined. One
 // that is to be tried again where it is waits there.
 func (v *View) withheld() Step {
-	last := v.Txn.Last()
-	planned := last != nil && last.Pending()
+	planned := v.Txn.Last().Pending()
 	u := v.with(func(t *tx.Transaction) {
 		if a := t.Last(); planned {
 			a.Drop(tx.CauseHeld, &tx.Error{Code: tx.CodeHeld, Message: "taken back before it was out: nothing may be " +
@@ -432,38 +449,45 @@ func (v *View) hasPredecessor() bool { return len(v.Train.Ahead) > 0 || v.Train.
 // endInOrder delays an end. DONE waits until the predecessors are DONE or cannot land; every other
 // end waits until nobody is behind.
 func (v *View) endInOrder(s Step) Step {
-	if v.Train.alone() || s.Txn == nil || !v.Txn.Phase.Bound() || s.Txn.Phase.Bound() {
+	if v.Train.alone() || !v.leaves(&s) {
 		return s
 	}
-	switch {
+	switch me := (Member{Txn: v.Txn}); {
 	case v.Train.Unseen:
 		return v.wait(ReasonBehind)
-	case s.Txn.Phase == tx.PhaseDone && s.Txn.Landed > 0:
-		if slices.ContainsFunc(v.Train.Ahead, func(m Member) bool { return m.mayLand() && !m.Sighting.Passed }) {
-			return v.wait(ReasonBehind)
-		}
-		if len(v.Train.Ahead) > 0 && !v.Train.Commuting {
-			s.Aside.Broke = true
-			if s.Aside.Code == "" {
-				s.Aside.Code = tx.CodeOutOfOrder
-			}
-		}
-	case len(v.Train.Behind) > 0 && !v.slips(&s):
-		if me := (Member{Txn: v.Txn}); v.Train.Builds && me.making() && !v.lost() && !v.Train.Held {
-			return v.detained(s) // else those behind it would go on waiting for it
-		}
-		return v.wait(ReasonBroken)
+	case s.Txn.Landed > 0:
+		return v.landInOrder(s)
+	case len(v.Train.Behind) == 0, s.Aside.Slips:
+		return s
+	case v.Train.Builds && me.making() && !v.lost() && !v.Train.Held:
+		return v.detained(s) // else those behind it would go on waiting for it
+	}
+	return v.wait(ReasonBroken)
+}
+
+// landInOrder delays what has landed before one ahead of it, which may yet land.
+func (v *View) landInOrder(s Step) Step {
+	w := v.Train.walk()
+	switch {
+	case w.mayLand:
+		return v.wait(ReasonBehind)
+	case w.last != nil && !v.Train.Commuting:
+		s.Aside.Broke, s.Aside.Code = true, cmp.Or(s.Aside.Code, tx.CodeOutOfOrder)
 	}
 	return s
 }
 
 // stay keeps a transaction that a result would end in its train until nobody is behind it.
 func (v *View) stay(s Step) Step {
-	followed := len(v.Train.Behind) > 0 || v.Train.Unseen
-	if s.Txn == nil || !v.Txn.Phase.Bound() || s.Txn.Phase.Bound() || !followed || v.slips(&s) {
-		return s
+	if followed := len(v.Train.Behind) > 0 || v.Train.Unseen; followed && v.leaves(&s) && !s.Aside.Slips {
+		return v.detained(s)
 	}
-	return v.detained(s)
+	return s
+}
+
+// leaves reports whether s has a transaction leave its sender.
+func (v *View) leaves(s *Step) bool {
+	return s.Txn != nil && v.Txn.Phase.Bound() && !s.Txn.Phase.Bound()
 }
 
 // sendableAt says when its bytes may be given to the nodes, by Clock: peers drop a command that they
@@ -476,7 +500,7 @@ func (v *View) sendableAt() (at time.Time, ok bool) {
 		return time.Time{}, false
 	case p == nil, !v.Train.waits(p):
 		return time.Time{}, true
-	case w.broken:
+	case w.broken != nil:
 		return time.Time{}, false
 	case p.Sighting.Fate != tx.FatePooled && !p.SentAt.After(v.Local.SentAt): // it is resent first
 		return time.Time{}, false

@@ -26,7 +26,7 @@ import (
 // making reports whether m is with its worker, or waits for its turn with a proof.
 func (m *Member) making() bool {
 	last := m.Txn.Last()
-	return m.Txn.Phase == tx.PhaseDispatching && !m.Txn.Open() && last != nil && (last.Pending() || last.ProvedAhead())
+	return m.Txn.Phase == tx.PhaseDispatching && !m.Txn.Open() && (last.Pending() || last.ProvedAhead())
 }
 
 // takesNone reports whether m takes no nonce as long as another is ahead of it that is not out:
@@ -36,7 +36,7 @@ func (m *Member) takesNone() bool {
 	if t.Phase != tx.PhaseDispatching || t.Open() {
 		return false
 	}
-	if last != nil && last.Pending() {
+	if last.Pending() {
 		return last.State == tx.Early
 	}
 	return last.ProvedAhead() || t.Deferred > 0
@@ -91,15 +91,14 @@ func (m *Member) does() (a *tx.Attempt, effects string) {
 // by now.
 func (v *View) lost() bool {
 	w := v.Train.walk()
-	return w.lost || w.last != nil && !v.Train.Commuting && !v.Train.Unseen && w.last.misleads(v.Txn)
+	return w.lost() || w.last != nil && !v.Train.Commuting && !v.Train.Unseen && w.last.misleads(v.Txn)
 }
 
 // misleads reports whether what is not out yet of t, the next behind m, is made upon another state than
 // m leaves.
 func (m *Member) misleads(t *tx.Transaction) bool {
 	a, leaves := t.Last(), m.Leaves()
-	made := a != nil && (a.Pending() || a.ProvedAhead() && a.Cause == tx.CauseEarly)
-	return made && a.Base != "" && leaves != "" && leaves != a.Base
+	return (a.Pending() || a.KeptProof()) && a.Base != "" && leaves != "" && leaves != a.Base
 }
 
 // misled reports whether the next behind it is made upon another state than it leaves now, and is to
@@ -201,16 +200,10 @@ func (v *View) provedAhead(r Answer) Step {
 		Message: "proved while another ahead of it was; it is signed again with this proof when its nonce is known"})
 }
 
-// slips reports whether what s lets leave may do so from the middle of its train: no node has
-// taken any of it, so those behind it are unplaced, and take its nonce. What has just joined
-// need not be known here.
-func (v *View) slips(s *Step) bool {
-	return v.Train.Commuting && (v.Txn.Phase == tx.PhaseDispatching || v.Txn.Phase == tx.PhaseSent) && !s.Txn.Open() &&
-		!v.Train.walk().successorOpen
-}
-
-// slipping notes of what leaves a train that it slips.
+// slipping notes whether what leaves a train may do so from its middle: no node has taken any of it,
+// so those behind it are unplaced, and take its nonce. What has just joined need not be known here.
 func (v *View) slipping(s Step) Step {
-	s.Aside.Slips = s.Txn != nil && !s.Txn.Phase.Bound() && v.slips(&s)
+	early := v.Txn.Phase == tx.PhaseDispatching || v.Txn.Phase == tx.PhaseSent
+	s.Aside.Slips = v.Train.Commuting && early && v.leaves(&s) && !s.Txn.Open() && !v.Train.walk().successorOpen
 	return s
 }

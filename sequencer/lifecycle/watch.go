@@ -88,11 +88,13 @@ func attemptOf(t *tx.Transaction, g *tx.Sighting) *tx.Attempt {
 // that no other end is possible.
 func (v *View) settled() bool {
 	g := &v.Sighting
-	switch g.Fate {
-	case tx.FateFailed, tx.FateDisplaced, tx.FateExpired:
-		return g.Agreed && g.Depth >= v.Policy.SettleDepth
-	}
-	return false
+	return g.Fate.Ends() && g.Agreed && g.Depth >= v.Policy.SettleDepth
+}
+
+// awaiting is why nothing is done while the chain says so: it is not deep enough.
+var awaiting = map[tx.Fate]Reason{
+	tx.FateIncluded: ReasonBlock, tx.FateFailed: ReasonFailedIn, tx.FateDisplaced: ReasonDisplaced,
+	tx.FateExpired: ReasonExpired,
 }
 
 // watching: it waits for a block.
@@ -122,23 +124,12 @@ func (v *View) watching() Step {
 		return v.absent()
 	case tx.FatePooled:
 		return v.pooled()
-	case tx.FateIncluded:
-		return v.wait(ReasonBlock)
-	case tx.FateFailed:
-		return v.wait(ReasonFailedIn)
-	case tx.FateDisplaced:
-		return v.wait(ReasonDisplaced)
-	case tx.FateExpired:
-		return v.wait(ReasonExpired)
+	case tx.FateUnknown:
+		if g.Passed {
+			return v.wait(ReasonPassed)
+		}
 	}
-	return v.unclear()
-}
-
-func (v *View) unclear() Step {
-	if v.Sighting.Passed {
-		return v.wait(ReasonPassed)
-	}
-	return v.wait(ReasonUnclear)
+	return v.wait(cmp.Or(awaiting[g.Fate], ReasonUnclear))
 }
 
 // absent: no node shows it.
@@ -254,13 +245,13 @@ func stake(t *tx.Transaction) *tx.Attempt {
 // leaves the chain.
 func (v *View) done() Step {
 	t, g := v.Txn, &v.Sighting
-	if t.Landed == 0 || !t.FinalAt.IsZero() {
+	if !t.Watched() {
 		return v.wait(ReasonFinal)
 	}
 	if t.Reopened {
 		return v.reopened()
 	}
-	if a := t.Attempt(t.Landed); g.Passed && a != nil && a.StateHash != "" && v.untold(a) {
+	if a := t.Attempt(t.Landed); g.Passed && a.StateHash != "" && v.untold(a) {
 		return v.cut(a)
 	}
 	gone := false

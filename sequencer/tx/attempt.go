@@ -257,14 +257,17 @@ func (a *Attempt) Failed() bool { return a.State == FailedIn || a.State == Faile
 // Shallow reports whether a reorg may undo what became of a, see shallow.go.
 func (a *Attempt) Shallow() bool { return a.State == FailedShallow || a.State == ReplacedShallow }
 
-// Pending reports whether a is planned, and no answer has said what became of it.
-func (a *Attempt) Pending() bool { return a.State == Planned || a.State == Early }
+// Pending reports whether there is an a that is planned, and no answer has said what became of it.
+func (a *Attempt) Pending() bool { return a != nil && (a.State == Planned || a.State == Early) }
 
 // Lost reports whether a was asked for, and the answer got lost: its worker may know it.
 func (a *Attempt) Lost() bool { return a.Pending() && a.Cause == CauseLost }
 
 // WasOut reports whether a is, or was, more than a plan and a call.
 func (a *Attempt) WasOut() bool { return !a.State.Unmade() && a.State != Called }
+
+// KeptProof reports whether there is an a that was proved before its turn, upon what is still to come.
+func (a *Attempt) KeptProof() bool { return a.ProvedAhead() && a.Cause == CauseEarly }
 
 // ProvedAhead reports whether a was proved before its turn, and the next attempt takes its proof or,
 // where it was made upon what does not come, may take it.

@@ -38,6 +38,24 @@ const (
 	FateExpired   Fate = "expired"   // a block of the best chain lies past ValidUntil, the nonce is unspent
 )
 
+// fates is the one table of what a fate means.
+var fates = map[Fate]struct {
+	shown bool // a node has the command
+	ends  bool // nothing that was watched lands any more, as the chain stands
+}{
+	FatePooled:    {shown: true},
+	FateIncluded:  {shown: true},
+	FateFailed:    {shown: true, ends: true},
+	FateDisplaced: {ends: true},
+	FateExpired:   {ends: true},
+}
+
+// Shown reports whether a node has one of the commands that were watched, in its pool or in a block.
+func (f Fate) Shown() bool { return fates[f].shown }
+
+// Ends reports whether, as the chain stands, nothing that was watched lands any more.
+func (f Fate) Ends() bool { return fates[f].ends }
+
 // A Sighting is what all nodes together say of a Watch.
 //
 // One node's word is enough to wait: Pooled, Included and Failed are reported

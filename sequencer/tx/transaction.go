@@ -293,8 +293,11 @@ func (t *Transaction) Legacy() bool {
 // HasOut reports whether an attempt of t is in flight, or in a block that a reorg may still take back.
 func (t *Transaction) HasOut(a *Attempt) bool { return a.Open() || a.Shallow() || a == t.Standing() }
 
+// MayLand reports whether an attempt of t is in flight, or over by what a reorg may yet undo.
+func (t *Transaction) MayLand() bool { return t.Open() || t.Shallow() != nil }
+
 // Out reports whether any attempt of t is in flight, or in a block that a reorg may still take back.
-func (t *Transaction) Out() bool { return t.Open() || t.Shallow() != nil || t.Standing() != nil }
+func (t *Transaction) Out() bool { return t.MayLand() || t.Standing() != nil }
 
 // Shallow is an attempt of t that is closed and shallow, nil if there is none. All share its
 // sender and nonce.
