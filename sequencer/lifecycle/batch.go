@@ -184,9 +184,7 @@ func (v *View) submitted(to tx.AttemptState, e *tx.Error) Step {
 		t.Last().Become(to, v.Now)
 		t.Last().Error = e
 		t.Error, t.Deferred = e, 0
-		if t.SubmittedAt.IsZero() {
-			t.SubmittedAt = v.Now
-		}
+		t.SubmittedAt = cmp.Or(t.SubmittedAt, v.Now)
 	})
 	s := u.to(tx.PhaseSent, ReasonAnswered)
 	s.Local.Unsent, s.Local.SentAt, s.Local.Resent = 0, time.Time{}, 0

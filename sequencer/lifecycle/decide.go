@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -26,7 +27,7 @@ func Decide(v *View) Step {
 	if s, found := v.resurfaced(); found {
 		return s
 	}
-	s := v.endInOrder(v.slipping(v.lookBack(v.next())))
+	s := v.endInOrder(v.slipping(v.lookBack(phases[v.Txn.Phase](v))))
 	if s.Txn == nil && !v.Txn.ExpiresAt.IsZero() && !v.expired() {
 		if at := v.expiry(); s.Look.IsZero() || at.Before(s.Look) {
 			s.Look = at
@@ -35,25 +36,17 @@ func Decide(v *View) Step {
 	return s
 }
 
-// next is what the phase comes to.
-func (v *View) next() Step {
-	switch v.Txn.Phase {
-	case tx.PhaseDispatching:
-		return v.dispatching()
-	case tx.PhaseSent:
-		return v.sent()
-	case tx.PhaseWatching:
-		return v.watching()
-	case tx.PhaseFailing:
-		return v.failing()
-	case tx.PhaseDelayed:
-		return v.delayed()
-	case tx.PhaseDone:
-		return v.done()
-	case tx.PhaseFailed, tx.PhaseUnresolved:
-		return v.ended()
-	}
-	return v.wait(ReasonWaiting)
+// phases is what each phase comes to.
+var phases = map[tx.Phase]func(v *View) Step{
+	tx.PhaseWaiting:     func(v *View) Step { return v.wait(ReasonWaiting) },
+	tx.PhaseDispatching: (*View).dispatching,
+	tx.PhaseSent:        (*View).sent,
+	tx.PhaseWatching:    (*View).watching,
+	tx.PhaseFailing:     (*View).failing,
+	tx.PhaseDelayed:     (*View).delayed,
+	tx.PhaseDone:        (*View).done,
+	tx.PhaseFailed:      (*View).ended,
+	tx.PhaseUnresolved:  (*View).ended,
 }
 
 // wait does nothing until something happens.
@@ -247,10 +240,15 @@ func (v *View) sent() Step {
 }
 
 func (v *View) sendFresh(a *tx.Attempt) Step {
-	if v.Replicas && v.Local.Confirmed != a.Number {
-		return v.do(Effect{Kind: Confirm, Number: a.Number}, ReasonConfirming)
+	return v.release(Effect{Kind: Send, Number: a.Number, Fresh: true}, ReasonSending)
+}
+
+// release has something leave, once the replicas have confirmed what is stored of it.
+func (v *View) release(e Effect, why Reason) Step {
+	if v.Replicas && v.Local.Confirmed != e.Number {
+		return v.do(Effect{Kind: Confirm, Number: e.Number}, ReasonConfirming)
 	}
-	return v.do(Effect{Kind: Send, Number: a.Number, Fresh: true}, ReasonSending)
+	return v.do(e, why)
 }
 
 // noteSaid moves what is known of the sending into the record.
@@ -261,12 +259,7 @@ func (s *Step) noteSaid() {
 	if a == nil {
 		return
 	}
-	if a.SentSlot == 0 {
-		a.SentSlot = said.Slot
-	}
-	if a.NodeHash == "" {
-		a.NodeHash = said.NodeHash
-	}
+	a.SentSlot, a.NodeHash = cmp.Or(a.SentSlot, said.Slot), cmp.Or(a.NodeHash, said.NodeHash)
 	if a.Open() {
 		if a.State != tx.Resurfaced { // which has been with a node, whatever is said now
 			a.State = said.State

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -169,6 +170,15 @@ func closeAll(t *tx.Transaction, now time.Time, end func(a *tx.Attempt)) {
 	}
 }
 
+// closeDone calls end on the attempt by which t was DONE, and on each that is not over.
+func closeDone(t *tx.Transaction, end func(a *tx.Attempt)) {
+	for i := range t.Attempts {
+		if a := &t.Attempts[i]; !a.Over() || a.Number == t.Landed {
+			end(a)
+		}
+	}
+}
+
 // keptByGateway reports whether something in front of the nodes kept from them what has expired, and
 // let others pass meanwhile: then the transaction is the cause, and no second attempt would pass.
 func (v *View) keptByGateway() bool {
@@ -191,9 +201,7 @@ func (v *View) closeAttempt(a *tx.Attempt, failed bool, cause *tx.Error) {
 		return
 	}
 	a.Height, a.StateHash, a.Confirmations = g.Height, g.StateHash, g.Depth
-	if a.NodeHash == "" {
-		a.NodeHash = g.Hash
-	}
+	a.NodeHash = cmp.Or(a.NodeHash, g.Hash)
 	if a.Cause != tx.CauseNonce {
 		a.Blame(tx.NoCause, cause)
 	}
@@ -258,11 +266,7 @@ func (v *View) requeue() Step {
 	g := &v.Sighting
 	failed := attemptOf(v.Txn, g).Number
 	u := v.with(func(t *tx.Transaction) {
-		for i := range t.Attempts {
-			if a := &t.Attempts[i]; !a.Over() || a.Number == t.Landed {
-				a.Become(settledAs(g, a.Number == failed), v.Now)
-			}
-		}
+		closeDone(t, func(a *tx.Attempt) { a.Become(settledAs(g, a.Number == failed), v.Now) })
 		clearEnd(t)
 		t.Callback, t.CallbackTries = "", 0 // that end was wrong: the next one is told anew
 	})
@@ -276,11 +280,7 @@ func (v *View) revokeDone() Step {
 	g := &v.Sighting
 	failed, cause := attemptOf(v.Txn, g).Number, fateError(g)
 	return v.with(func(t *tx.Transaction) {
-		for i := range t.Attempts {
-			if a := &t.Attempts[i]; !a.Over() || a.Number == t.Landed {
-				v.closeAttempt(a, a.Number == failed, cause)
-			}
-		}
+		closeDone(t, func(a *tx.Attempt) { v.closeAttempt(a, a.Number == failed, cause) })
 		clearEnd(t)
 		t.Error = cause
 	}).end(tx.PhaseUnresolved, ReasonSettled)

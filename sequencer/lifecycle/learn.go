@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -75,15 +76,12 @@ func (h HealthTold) learn(v *View) Step {
 // learn: a worker's call has ended.
 func (r Answer) learn(v *View) Step {
 	a := v.Txn.Last()
-	if !r.answers(a) {
+	if !r.answers(a) || a.Legacy && v.Txn.Phase == tx.PhaseWatching { // put back while it went on, and only watched
 		return v.late(r)
 	}
 	switch v.Txn.Phase {
 	case tx.PhaseDispatching:
 	case tx.PhaseWatching:
-		if a.Legacy { // put back while it went on, and only watched
-			return v.late(r)
-		}
 		return v.raiseAnswered(r)
 	default:
 		return v.wait(ReasonUnchanged)
@@ -192,7 +190,7 @@ func (v *View) signed(r Answer) Step {
 		return v.stopped()
 	}
 	unplaced := v.Txn.Last().State == tx.Early
-	if v.hasPredecessor() && !v.Txn.Open() {
+	if v.unsentBehind() {
 		if s, turned := v.signedBehind(r, unplaced); turned {
 			return s
 		}
@@ -209,9 +207,7 @@ func (v *View) signed(r Answer) Step {
 	u := v.with(func(t *tx.Transaction) {
 		sign(t.Last(), r)
 		t.Deferred = 0
-		if t.SubmittedAt.IsZero() {
-			t.SubmittedAt = v.Now
-		}
+		t.SubmittedAt = cmp.Or(t.SubmittedAt, v.Now)
 	})
 	s := u.to(tx.PhaseSent, ReasonAnswered)
 	s.sign(r)
@@ -249,7 +245,7 @@ func (s *Step) sign(r Answer) {
 // finished: the worker says that there is nothing to send. What is open may still land,
 // and holds its sender's nonce.
 func (v *View) finished(r Answer) Step {
-	if v.hasPredecessor() && !v.Txn.Open() {
+	if v.unsentBehind() {
 		return v.yields(nil) // those ahead may not come to what it was told of
 	}
 	u := v.with(func(t *tx.Transaction) {
@@ -302,7 +298,7 @@ func (v *View) failed(e *tx.Error, hopeless bool) Step {
 // erred goes on after an error, by what is open.
 func (v *View) erred(hopeless bool) Step {
 	switch {
-	case v.hasPredecessor() && !v.Txn.Open():
+	case v.unsentBehind():
 		return v.yields(v.Txn.Error)
 	case !hopeless:
 		return v.to(tx.PhaseFailing, ReasonAnswered)
@@ -317,39 +313,26 @@ func (v *View) erred(hopeless bool) Step {
 // lose notes that nobody knows what became of a call. A two-phase worker is asked
 // again; a legacy one may have sent.
 func (v *View) lose(e *tx.Error, hash string) Step {
-	legacy := v.Txn.Last().Legacy
-	last := v.Txn.Losses+1 >= maxLosses
-	u := v.with(func(t *tx.Transaction) {
-		a := t.Last()
-		a.Blame(tx.CauseLost, e)
-		t.Error = e
-		switch {
-		case legacy:
-			a.State, a.Cause, a.Hash = tx.Unknown, tx.NoCause, hash
-			if t.SubmittedAt.IsZero() {
-				t.SubmittedAt = v.Now
-			}
-		case last:
-			a.Drop(tx.CauseError, e, v.Now)
-			t.Losses = 0
-		default:
-			t.Losses++
-		}
-	})
-	switch {
-	case legacy:
-		s := u.to(tx.PhaseSent, ReasonLost)
-		s.Local.SentAt, s.Local.Asked = v.Clock, Asked{}
-		return s
-	case last && v.hasPredecessor() && !u.Txn.Open():
-		return u.yields(e)
-	case last:
-		u.Local.Asked = Asked{}
-		return u.to(tx.PhaseFailing, ReasonLost)
+	if v.Txn.Last().Legacy {
+		return v.loseLegacy(e, hash)
 	}
-	s := u.to(tx.PhaseDispatching, ReasonLost)
-	s.Local.Taken = s.Txn.Last().Number
-	return s
+	if v.Txn.Losses+1 < maxLosses {
+		s := v.to(tx.PhaseDispatching, ReasonLost)
+		s.Txn.Last().Blame(tx.CauseLost, e)
+		s.Txn.Error = e
+		s.Txn.Losses++
+		s.Local.Taken = s.Txn.Last().Number
+		return s
+	}
+	u := v.with(func(t *tx.Transaction) {
+		t.Last().Drop(tx.CauseError, e, v.Now)
+		t.Error, t.Losses = e, 0
+	})
+	if u.unsentBehind() {
+		return u.yields(e)
+	}
+	u.Local.Asked = Asked{}
+	return u.to(tx.PhaseFailing, ReasonLost)
 }
 
 // learn: the store did not take a change.

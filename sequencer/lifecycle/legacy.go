@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 
 	"mina-sequencer/sequencer/tx"
@@ -32,10 +33,20 @@ func (v *View) dispatchingLegacy(a *tx.Attempt) Step {
 	if v.Local.Marked != a.Number {
 		return v.lose(&tx.Error{Code: tx.CodeOutcomeUnknown, Message: "the process that waited for the worker is gone"}, "")
 	}
-	if v.Replicas && v.Local.Confirmed != a.Number {
-		return v.do(Effect{Kind: Confirm, Number: a.Number}, ReasonConfirming)
-	}
-	return v.do(Effect{Kind: Dispatch, Number: a.Number}, ReasonProving)
+	return v.release(Effect{Kind: Dispatch, Number: a.Number}, ReasonProving)
+}
+
+// loseLegacy: nobody knows what became of the call, which may have sent.
+func (v *View) loseLegacy(e *tx.Error, hash string) Step {
+	u := v.with(func(t *tx.Transaction) {
+		a := t.Last()
+		a.Blame(tx.NoCause, e)
+		a.State, a.Hash, t.Error = tx.Unknown, hash, e
+		t.SubmittedAt = cmp.Or(t.SubmittedAt, v.Now)
+	})
+	s := u.to(tx.PhaseSent, ReasonLost)
+	s.Local.SentAt, s.Local.Asked = v.Clock, Asked{}
+	return s
 }
 
 // dispatchUnderWay reports whether this process waits for a legacy worker's answer.
@@ -108,9 +119,7 @@ func (v *View) dispatched(r Answer) Step {
 		a := t.Last()
 		a.State, a.Data, a.Hash = tx.Sent, r.Data, r.Hash
 		t.Deferred = 0
-		if t.SubmittedAt.IsZero() {
-			t.SubmittedAt = v.Now
-		}
+		t.SubmittedAt = cmp.Or(t.SubmittedAt, v.Now)
 	})
 	s := u.to(tx.PhaseSent, ReasonAnswered)
 	s.Local.SentAt, s.Local.FirstSent, s.Local.FirstHeight, s.Local.Asked = v.Clock, v.Clock, v.Tip.Height, Asked{}

@@ -225,7 +225,7 @@ func (v *View) deferred(d deferral) Step {
 	if d.Why != "" {
 		rest = &Rest{For: d.Rest, Why: d.Why, By: d.By, Detail: d.Error.Message}
 	}
-	if v.hasPredecessor() && !v.Txn.Open() {
+	if v.unsentBehind() {
 		s := u.yields(&d.Error) // those ahead go on
 		if d.Why != tx.Rested {
 			s.Aside.Rest = rest

@@ -32,8 +32,7 @@ func Remember(process string, known, t *tx.Transaction) *tx.Transaction {
 	switch {
 	case Lacks(process, t, known):
 		return known
-	case !Reposts(t) &&
-		!slices.ContainsFunc(t.Attempts, func(a tx.Attempt) bool { return cameToNothing(&a) && !wasPlanned(&a) }):
+	case !Reposts(t) && t.Find(wasUnspent) == nil:
 		return nil
 	}
 	return t
@@ -50,21 +49,14 @@ func Reposts(t *tx.Transaction) bool {
 // Lacks reports whether t, as read, lacks something that the process remembers: Redis has forgotten
 // a change of it.
 func Lacks(process string, t, known *tx.Transaction) bool {
-	if known == nil {
-		return false
-	}
-	for i := range known.Attempts {
-		k := &known.Attempts[i]
-		if cameToNothing(k) && !wasPlanned(k) && believes(t, process, known.Revision) &&
-			slices.ContainsFunc(t.Attempts, func(a tx.Attempt) bool { return a.Open() && sameAsMade(t, &a, k) }) {
+	return known != nil && known.Find(func(k *tx.Attempt) bool {
+		if wasUnspent(k) && believes(t, process, known.Revision) &&
+			t.Find(func(a *tx.Attempt) bool { return a.Open() && sameAsMade(t, a, k) }) != nil {
 			return true
 		}
-		if (known.HasOut(k) || k.Legacy || known.Ledger != "" && k.Number == known.Landed) && !hasMade(t, k) &&
-			!goneOn(t, k, known.Attempts) {
-			return true
-		}
-	}
-	return false
+		out := known.HasOut(k) || k.Legacy || known.Ledger != "" && k.Number == known.Landed
+		return out && !hasMade(t, k) && !goneOn(t, k, known.Attempts)
+	}) != nil
 }
 
 // believes reports whether an attempt that a process knows, as of a revision, to have come to nothing
@@ -78,7 +70,7 @@ func believes(t *tx.Transaction, process string, revision int64) bool {
 // its worker's answer.
 func hasMade(t *tx.Transaction, k *tx.Attempt) bool {
 	return madeAnew(t, k) ||
-		slices.ContainsFunc(t.Attempts, func(a tx.Attempt) bool { return sameAsMade(t, &a, k) && !precedes(&a, k) })
+		t.Find(func(a *tx.Attempt) bool { return sameAsMade(t, a, k) && !precedes(a, k) }) != nil
 }
 
 // sameAsMade reports whether an attempt of t is what is known as k. Those of a batch are all alike, and
@@ -106,18 +98,21 @@ func madeAnew(t *tx.Transaction, k *tx.Attempt) bool {
 // What was in a block, or was found, is never left out: the nodes have it. A legacy worker's call
 // sends whatever is stored, so it is left out only where the nodes have the other attempt, too.
 func goneOn(t *tx.Transaction, k *tx.Attempt, known []tx.Attempt) bool {
-	if t.Ledger != "" || k.Number == 0 || k.StateHash != "" {
+	switch {
+	case t.Ledger != "", k.Number == 0, k.StateHash != "":
 		return false
-	}
-	if !k.Legacy && endedByNoBlock(t) && t.DoneAt.After(k.StartedAt) && !hasMade(t, k) {
+	case !k.Legacy && endedByNoBlock(t) && t.DoneAt.After(k.StartedAt) && !hasMade(t, k):
 		return true
 	}
-	return slices.ContainsFunc(t.Attempts, func(a tx.Attempt) bool {
-		lands := a.Number == t.Landed || t.HasOut(&a) && (!k.Legacy || a.Taken())
-		return lands && !a.SameNonce(k) &&
-			(a.StartedAt.After(k.StartedAt) || !cameToNothing(k)) &&
-			!slices.ContainsFunc(known, func(k tx.Attempt) bool { return sameAsMade(t, &a, &k) })
-	})
+	return t.Find(func(a *tx.Attempt) bool {
+		lands := a.Number == t.Landed || t.HasOut(a) && (!k.Legacy || a.Taken())
+		return lands && !a.SameNonce(k) && (a.StartedAt.After(k.StartedAt) || !k.Unspent()) && !isAmong(known, t, a)
+	}) != nil
+}
+
+// isAmong reports whether a, an attempt of t, is one of those that are known.
+func isAmong(known []tx.Attempt, t *tx.Transaction, a *tx.Attempt) bool {
+	return slices.ContainsFunc(known, func(k tx.Attempt) bool { return sameAsMade(t, a, &k) })
 }
 
 // BytesOf are the bytes that a process goes on remembering once it remembers t in place of known; nil
@@ -156,15 +151,8 @@ func KnownOf(process string, t *tx.Transaction, bytes *BytesRead) Known {
 	return k
 }
 
-// cameToNothing reports whether a is over and has not used its nonce, by the nodes' or a person's word.
-// The next attempt takes that nonce, and may be like a in all else, too.
-func cameToNothing(a *tx.Attempt) bool {
-	switch a.State {
-	case tx.Dropped, tx.Proved, tx.Refused, tx.Expired:
-		return true
-	}
-	return false
-}
+// wasUnspent reports whether a was more than a plan, and has not used its nonce.
+func wasUnspent(a *tx.Attempt) bool { return a.Unspent() && !wasPlanned(a) }
 
 // isCommand reports whether a, as it is stored, is what is known as k. A command that was found has no number;
 // a legacy worker may take another nonce than was planned. An attempt that came to nothing is told from
@@ -174,10 +162,10 @@ func isCommand(a *tx.Attempt, k *tx.Attempt) bool {
 		switch {
 		case a.Legacy && a.Is(k.NodeHash):
 			return true // its worker may have taken another fee, too
-		case cameToNothing(a) && !a.Legacy:
+		case a.Unspent() && !a.Legacy:
 			return a.Is(k.NodeHash)
 		}
-	} else if (cameToNothing(a) || cameToNothing(k)) && a.StartedAt.UnixMilli() != k.StartedAt.UnixMilli() {
+	} else if (a.Unspent() || k.Unspent()) && a.StartedAt.UnixMilli() != k.StartedAt.UnixMilli() {
 		return false
 	}
 	return sameCommand(a, k) && (a.NodeHash == "" || k.NodeHash == "" || k.Is(a.NodeHash) || a.Is(k.NodeHash))
@@ -237,10 +225,7 @@ func wasTold(t *tx.Transaction, k Known, a *tx.Attempt) bool {
 	if in == nil {
 		return found || t.DoneAt.After(a.StartedAt)
 	}
-	return !t.Reopened && (found || !slices.ContainsFunc(k.Attempts, func(k tx.Attempt) bool {
-		return sameAsMade(t, in,
-			&k)
-	}))
+	return !t.Reopened && (found || !isAmong(k.Attempts, t, in))
 }
 
 // unend has t go on, which is final and has an attempt in flight. told: if nothing lands it comes to its
@@ -316,9 +301,9 @@ func learnsOf(t *tx.Transaction, a *tx.Attempt, c tx.Attempt, believed bool, now
 	was, found := *a, c.Number == 0
 	c.Number, c.Hash, c.NodeHash = a.Number, cmp.Or(a.Hash, c.Hash), cmp.Or(a.NodeHash, c.NodeHash)
 	switch {
-	case precedes(a, &c), a.Open() && c.Over() && (believed || !cameToNothing(&c)):
+	case precedes(a, &c), a.Open() && c.Over() && (believed || !c.Unspent()):
 		*a = c
-	case found && cameToNothing(a) && !t.Open() && comes(&c): // it is out all the same
+	case found && a.Unspent() && !t.Open() && comes(&c): // it is out all the same
 		a.Become(c.State, now)
 		a.Blame(tx.NoCause, nil)
 		a.Hash, a.NodeHash = c.Hash, c.NodeHash
@@ -337,7 +322,7 @@ func learnsOf(t *tx.Transaction, a *tx.Attempt, c tx.Attempt, believed bool, now
 func givesWay(t *tx.Transaction, c *tx.Attempt, now time.Time) {
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		if !cameToNothing(c) && a.Open() && !a.SameNonce(c) {
+		if !c.Unspent() && a.Open() && !a.SameNonce(c) {
 			a.Become(tx.Replaced, now)
 			if a.Sender == c.Sender && t.Phase.Bound() {
 				a.State = tx.ReplacedShallow

@@ -16,30 +16,32 @@ func (r SendTold) learn(v *View) Step {
 	r.Call.Fresh = r.Call.Fresh && v.Local.Unsent == r.Call.Number
 	s := v.hasSent(r.Call.Fresh)
 	a := t.Attempt(r.Call.Number)
-	if a == nil || !a.Open() && a.Number != t.Landed {
+	if a == nil || !t.LandsBy(a) {
 		return s
 	}
 	u := *v
 	u.Local = s.Local
-	if r.Refusal != nil && !r.Refusal.Seen {
+	switch {
+	case r.Refusal != nil && !r.Refusal.Seen:
 		return u.refused(a, r, v.Local.Asked.Bytes)
-	}
-	said, named := r.saidOf(a), r.names(a)
-	if t.Phase == tx.PhaseSent && !named {
+	case t.Phase == tx.PhaseSent && !r.names(a): // it is stored with the first look at the chain
 		if known := s.Local.Said; known.Number != a.Number || known.State != tx.Sent {
-			s.Local.Said = said // else a node has it, whatever another sending was answered
+			s.Local.Said = r.saidOf(a) // else a node has it, whatever another sending was answered
 		}
 		return s
-	}
-	stops := tx.CauseOf(r.Error) == tx.CauseNetwork && !a.Stalled()
-	heard := r.Accepted && a.State == tx.Unknown
-	if !r.Call.Fresh && !named && !stops && !heard {
+	case !r.news(a):
 		return s
 	}
 	w := u.to(t.Phase, ReasonSent)
-	w.Local.Said = said
+	w.Local.Said = r.saidOf(a)
 	w.noteSaid()
 	return w
+}
+
+// news reports whether what was said of a is stored at once.
+func (r *SendTold) news(a *tx.Attempt) bool {
+	stopped := tx.CauseOf(r.Error) == tx.CauseNetwork && !a.Stalled()
+	return r.Call.Fresh || r.names(a) || r.Accepted && a.State == tx.Unknown || stopped
 }
 
 // hasSent notes that bytes have been given to the nodes; fresh: for the first time.

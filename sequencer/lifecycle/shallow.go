@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"slices"
 	"time"
 
 	"mina-sequencer/sequencer/tx"
@@ -127,11 +128,7 @@ func (v *View) turnBack() Step {
 	failed := attemptOf(v.Txn, g).Number
 	at := *v.Txn.Shallow()
 	s := v.with(func(t *tx.Transaction) {
-		for i := range t.Attempts {
-			if a := &t.Attempts[i]; !a.Over() || a.Number == t.Landed {
-				a.Become(settledAs(g, a.Number == failed), v.Now)
-			}
-		}
+		closeDone(t, func(a *tx.Attempt) { a.Become(settledAs(g, a.Number == failed), v.Now) })
 		deepen(t)
 		t.Landed = at.Number
 		t.Attempt(at.Number).Become(tx.Included, v.Now)
@@ -173,17 +170,9 @@ func (v *View) staysBehind() bool {
 // reappeared reports whether an account whose next nonce is this may have what is shallow
 // land, of this transaction or of another in its train.
 func (v *View) reappeared(next uint32) bool {
-	below := func(t *tx.Transaction) bool {
-		a := t.Shallow()
+	below := func(m Member) bool {
+		a := m.Txn.Shallow()
 		return a != nil && a.Sender == v.Txn.Sender && next <= a.Nonce
 	}
-	if below(v.Txn) {
-		return true
-	}
-	for i := range v.Train.Behind {
-		if below(v.Train.Behind[i].Txn) {
-			return true
-		}
-	}
-	return false
+	return below(Member{Txn: v.Txn}) || slices.ContainsFunc(v.Train.Behind, below)
 }

@@ -446,6 +446,9 @@ func (v *View) outlived() Step {
 // hasPredecessor reports whether another is, or may be, ahead of it.
 func (v *View) hasPredecessor() bool { return len(v.Train.Ahead) > 0 || v.Train.Unseen }
 
+// unsentBehind reports whether nothing of it is in flight, and another is ahead of it.
+func (v *View) unsentBehind() bool { return v.hasPredecessor() && !v.Txn.Open() }
+
 // endInOrder delays an end. DONE waits until the predecessors are DONE or cannot land; every other
 // end waits until nobody is behind.
 func (v *View) endInOrder(s Step) Step {

@@ -137,7 +137,7 @@ func (v *View) buildable(a *tx.Attempt) bool {
 
 // built notes what its worker has said that it will do.
 func (v *View) built(r Answer) Step {
-	if v.hasPredecessor() && !v.Txn.Open() {
+	if v.unsentBehind() {
 		if s, turned := v.signedBehind(r, true); turned {
 			return s
 		}

@@ -221,10 +221,7 @@ func (v *View) resend() Step {
 		s.Local.Confirmed = a.Number
 		return s
 	}
-	if v.Replicas && v.Local.Confirmed != a.Number {
-		return v.do(Effect{Kind: Confirm, Number: a.Number}, ReasonConfirming)
-	}
-	return v.do(Effect{Kind: Send, Number: a.Number}, ReasonResending)
+	return v.release(Effect{Kind: Send, Number: a.Number}, ReasonResending)
 }
 
 // noBytes: only the chain can tell.

@@ -96,11 +96,12 @@ var attemptStates = map[AttemptState]struct {
 	taken   bool // open, and a node has or had it
 	over    bool // its fate is told; a reorg may change that of what is shallow or included
 	unmade  bool // nothing of it has left this process
+	unspent bool // over, and it has not used its nonce: the next attempt takes that
 }{
 	Planned:         {outcome: "prepared", unmade: true},
 	Early:           {outcome: "prepared", unmade: true},
-	Proved:          {outcome: "prepared", unmade: true, over: true},
-	Dropped:         {outcome: "prepared", unmade: true, over: true},
+	Proved:          {outcome: "prepared", unmade: true, over: true, unspent: true},
+	Dropped:         {outcome: "prepared", unmade: true, over: true, unspent: true},
 	Called:          {outcome: "prepared", open: true},
 	Signed:          {outcome: "signed", open: true},
 	Unknown:         {outcome: "unknown", open: true},
@@ -113,8 +114,8 @@ var attemptStates = map[AttemptState]struct {
 	FailedIn:        {outcome: "failed", over: true},
 	ReplacedShallow: {outcome: "replaced", over: true},
 	Replaced:        {outcome: "replaced", over: true},
-	Expired:         {outcome: "expired", over: true},
-	Refused:         {outcome: "refused", over: true},
+	Expired:         {outcome: "expired", over: true, unspent: true},
+	Refused:         {outcome: "refused", over: true, unspent: true},
 	Abandoned:       {outcome: "unknown", over: true},
 }
 
@@ -250,6 +251,10 @@ func (a *Attempt) Taken() bool { return attemptStates[a.State].taken }
 
 // Spent reports whether a has used up its nonce.
 func (a *Attempt) Spent() bool { return a.State == Included || a.Failed() }
+
+// Unspent reports whether a is over and has not used its nonce, by the nodes' or a person's word. The
+// next attempt takes that nonce, and may be like a in all else, too.
+func (a *Attempt) Unspent() bool { return attemptStates[a.State].unspent }
 
 // Failed reports whether a is in a block, and failed there.
 func (a *Attempt) Failed() bool { return a.State == FailedIn || a.State == FailedShallow }
