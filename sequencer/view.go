@@ -16,7 +16,7 @@ func (s *Sequencer) view(t *tx.Transaction, g tx.Sighting) lifecycle.View {
 	return lifecycle.View{
 		Txn: t, Policy: s.policyOf(t.Type), Tip: s.tip(), Sighting: g, Now: s.Now(), Clock: time.Now(),
 		Jitter: rand.Float64(), Known: known, Replicas: s.Store.Confirms(), Draining: s.draining.Load(),
-		Batch: s.batchOf(t), Market: s.marketOf(t.Type), Passed: s.passedAt(), Halted: s.haltedAt(),
+		Batch: s.batchOf(t), Market: s.marketOf(t.Type), LastAccepted: s.lastAccepted(), Halted: s.haltedAt(),
 	}
 }
 
@@ -40,8 +40,8 @@ func (s *Sequencer) haltedAt() time.Time {
 	return time.Time{}
 }
 
-// passedAt is when a node last took something of ours, zero if none has.
-func (s *Sequencer) passedAt() time.Time {
+// lastAccepted is when a node last accepted something of ours, zero if none has.
+func (s *Sequencer) lastAccepted() time.Time {
 	if at := s.took.Load(); at != nil {
 		return *at
 	}

@@ -107,7 +107,7 @@ func TestAttemptTable(t *testing.T) {
 			t.Errorf("%s has no meaning", s)
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s | %s |\n",
-			s, meanings[s], s.Outcome(), yes[a.Open()], yes[a.Taken()], yes[a.Over()])
+			s, meanings[s], s.Outcome(), yes[a.Open()], yes[a.Accepted()], yes[a.Over()])
 	}
 	drawnBetween(t, "<!-- attempts: written by go test ./sequencer/lifecycle -update -->\n", "<!-- end of attempts -->\n", b.String())
 }

@@ -77,7 +77,7 @@ func TestBarred(t *testing.T) {
 		"the network takes nothing": {stalled, sentAt, clock, ""},
 	} {
 		v := view(txn(tx.PhaseWatching, try(tx.Unknown, c.a)), sees(tx.FateExpired, 5),
-			func(v *View) { v.Local.FirstSent, v.Passed = c.sent, c.other })
+			func(v *View) { v.Local.FirstSent, v.LastAccepted = c.sent, c.other })
 		s, got := Decide(v), ""
 		if s.Txn.Phase == tx.PhaseFailed {
 			got = s.Txn.Error.Code + ": " + s.Txn.Error.Message

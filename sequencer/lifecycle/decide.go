@@ -115,8 +115,8 @@ func (v *View) dispatching() Step {
 		s.Txn.Last().Become(tx.Dropped, v.Now)
 		s.Local.Asked = Asked{}
 		return s
-	case v.Local.Taken != last.Number:
-		return v.take(last)
+	case v.Local.Own != last.Number:
+		return v.own(last)
 	case v.Local.Legacy:
 		return v.mark()
 	default:
@@ -142,9 +142,9 @@ func (v *View) endsUndispatched() (s Step, ends bool) {
 	return s, false
 }
 
-// take makes a planned attempt this process's to ask for. One that was planned with its
+// own makes a planned attempt this process's to ask for. One that was planned with its
 // bind, and that nobody can have worked on, is no loss.
-func (v *View) take(last *tx.Attempt) Step {
+func (v *View) own(last *tx.Attempt) Step {
 	if s, unfit := v.unfit(); unfit {
 		return s
 	}
@@ -154,9 +154,9 @@ func (v *View) take(last *tx.Attempt) Step {
 		s.Local.Asked = Asked{}
 		return s
 	}
-	if !last.Lost() && v.Local.Taken == takenWithBind {
+	if !last.Lost() && v.Local.Own == ownByBind {
 		s := v.make(last)
-		s.Local.Taken = last.Number
+		s.Local.Own = last.Number
 		return s
 	}
 	return v.lose(&tx.Error{Code: tx.CodeLost, Message: "the process that waited for the worker is gone"}, "")
@@ -181,12 +181,12 @@ func (v *View) lapsed(a *tx.Attempt) bool {
 	return a.ValidUntil > 0 && max(v.Tip.TipSlot, v.Tip.Slot) >= a.ValidUntil
 }
 
-// takenWithBind stands in Local.Taken while what was just bound here was asked of
+// ownByBind stands in Local.Own while what was just bound here was asked of
 // nobody.
-const takenWithBind = -1
+const ownByBind = -1
 
 // BoundHere is what the process knows that has just bound a transaction.
-func BoundHere(s *Sender) Local { return Local{Taken: takenWithBind, Asked: Asked{Sender: s}} }
+func BoundHere(s *Sender) Local { return Local{Own: ownByBind, Asked: Asked{Sender: s}} }
 
 // JoinedHere is the same of what was bound behind others.
 func JoinedHere(s *Sender) Local {
@@ -375,7 +375,7 @@ func (v *View) delayed() Step {
 		s.Txn.Retries++
 		s.Txn.RetriedAt = v.Now
 	}
-	s.Local.Taken, s.Local.Marked = 0, 0
+	s.Local.Own, s.Local.Marked = 0, 0
 	return s
 }
 

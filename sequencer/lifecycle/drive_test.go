@@ -305,7 +305,7 @@ func TestDriveOrder(t *testing.T) {
 // for the record that asked.
 func TestDriveRead(t *testing.T) {
 	t.Parallel()
-	knowing := Local{Taken: 1, Unsent: 1, Asked: Asked{Sender: good()}}
+	knowing := Local{Own: 1, Unsent: 1, Asked: Asked{Sender: good()}}
 	read := func(edit func(*tx.Transaction)) (Local, []byte) {
 		d := driving(t, txn(tx.PhaseDispatching, try(tx.Planned)))
 		d.hears(signed(Prove, 1))

@@ -105,7 +105,7 @@ func (s *Scene) takenOver() said {
 func (s *Scene) dispatching() said {
 	t, a := s.Txn, s.Txn.Last()
 	if a != nil { // what the process that drives it knows, and whoever asks need not
-		s.Local.Taken, s.Local.Marked = a.Number, a.Number
+		s.Local.Own, s.Local.Marked = a.Number, a.Number
 	}
 	why := Decide(&s.View).Reason
 	soon, since := Next{Action: StepAskWorker, At: s.Now}, t.ChangedAt

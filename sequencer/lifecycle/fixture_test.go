@@ -116,7 +116,7 @@ func turnedAway(a *tx.Attempt) { failedBy(tx.CodeGateway)(a) }
 
 // othersPass: this process has sent it an hour ago, and another one since.
 func othersPass(v *View) {
-	v.Local.FirstSent, v.Passed = clock.Add(-time.Hour), clock.Add(-time.Minute)
+	v.Local.FirstSent, v.LastAccepted = clock.Add(-time.Hour), clock.Add(-time.Minute)
 }
 
 func at(n uint32) func(*tx.Attempt)   { return func(a *tx.Attempt) { a.Nonce = n } }
@@ -182,7 +182,7 @@ func view(t *tx.Transaction, changes ...change) *View {
 		Local:    Local{SentAt: clock.Add(-time.Minute), ReadAt: clock},
 	}
 	if a := t.Last(); a != nil {
-		v.Local.Taken = a.Number
+		v.Local.Own = a.Number
 	}
 	for _, c := range changes {
 		c(v)

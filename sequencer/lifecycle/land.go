@@ -127,7 +127,7 @@ func (v *View) afterClosed(u *View) (s Step) {
 	case !v.Txn.Phase.Bound():
 		s = u.to(v.Txn.Phase, ReasonSettled)
 	case !settled && v.hasPredecessor():
-		s = u.staying(0)
+		s = u.retryInPlace(0)
 	case v.hasPredecessor() && !v.stops() && !v.Train.Commuting:
 		s = u.back(ReasonSettled)
 	case v.rejected():
@@ -183,7 +183,7 @@ func closeDone(t *tx.Transaction, end func(a *tx.Attempt)) {
 // let others pass meanwhile: then the transaction is the cause, and no second attempt would pass.
 func (v *View) keptByGateway() bool {
 	a := lastOut(v.Txn)
-	return v.stalled() && a.Cause == tx.CauseGateway && v.Local.FirstSent.Before(v.Passed) && !v.Local.FirstSent.IsZero()
+	return v.stalled() && a.Cause == tx.CauseGateway && v.Local.FirstSent.Before(v.LastAccepted) && !v.Local.FirstSent.IsZero()
 }
 
 // stalled reports whether it expired because no node took it, through no fault of its own, and it is

@@ -11,7 +11,7 @@ import (
 // Learn says what a result makes of what is stored, and of what this process knows. It
 // is a pure function. A result that is learnt twice, or that comes too late, changes
 // nothing.
-func Learn(v *View, r Result) Step { return v.stay(v.slipping(v.lookBack(r.learn(v)))) }
+func Learn(v *View, r Result) Step { return v.keepInTrain(v.slipping(v.lookBack(r.learn(v)))) }
 
 // noted notes the answer to a question.
 func (v *View) noted(note func(asked *Asked)) Step {
@@ -321,7 +321,7 @@ func (v *View) lose(e *tx.Error, hash string) Step {
 		s.Txn.Last().Blame(tx.CauseLost, e)
 		s.Txn.Error = e
 		s.Txn.Losses++
-		s.Local.Taken = s.Txn.Last().Number
+		s.Local.Own = s.Txn.Last().Number
 		return s
 	}
 	u := v.with(func(t *tx.Transaction) {

@@ -37,7 +37,7 @@ func (v *View) plan() Step {
 	sender.Next = cmp.Or(aside.NextNonce, sender.Next)
 	s = v.to(tx.PhaseDispatching, ReasonPlanning)
 	s.Txn.Attempts, s.Aside = append(s.Txn.Attempts, a), aside
-	s.Local.Taken, s.Local.Marked, s.Local.Legacy, s.Local.NoResign = a.Number, 0, false, false
+	s.Local.Own, s.Local.Marked, s.Local.Legacy, s.Local.NoResign = a.Number, 0, false, false
 	s.Local.NoBuild, s.Local.Built = false, Built{}
 	s.Local.Asked = Asked{Sender: &sender, Among: v.Local.Asked.Among}
 	return s
@@ -215,7 +215,7 @@ func (v *View) deferred(d deferral) Step {
 		a := t.Last()
 		switch {
 		case a == nil || !a.Pending() && a.State != tx.Called:
-		case a.State == tx.Called || a.Lost() || v.Local.Taken == 0:
+		case a.State == tx.Called || a.Lost() || v.Local.Own == 0:
 			a.Drop(tx.CauseError, &d.Error, v.Now)
 		default:
 			t.Attempts = t.Attempts[:len(t.Attempts)-1]
@@ -232,7 +232,7 @@ func (v *View) deferred(d deferral) Step {
 		}
 		return s
 	}
-	u.Local.Taken, u.Local.Marked, u.Local.Asked = 0, 0, Asked{}
+	u.Local.Own, u.Local.Marked, u.Local.Asked = 0, 0, Asked{}
 	if !u.Txn.Open() && u.stops() {
 		s := u.stopped() // back in its queue it would be tried anew
 		s.Aside.Rest = rest

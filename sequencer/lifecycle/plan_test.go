@@ -68,7 +68,7 @@ func TestPlannedFee(t *testing.T) {
 // of it is none.
 func TestPlannedTooDear(t *testing.T) {
 	t.Parallel()
-	anew := knows(func(l *Local) { l.Taken = 0 })
+	anew := knows(func(l *Local) { l.Own = 0 })
 	for most, want := range map[uint64]string{
 		250: "planning; DISPATCHING, BLOCKED; 1 dropped 7@250", 251: "proving; prove 1",
 	} {
@@ -98,7 +98,7 @@ func TestPlannedTooDear(t *testing.T) {
 func TestPlannedTooLate(t *testing.T) {
 	t.Parallel()
 	s := Decide(view(txn(tx.PhaseDispatching, try(tx.Planned, until(300))), asked(good()),
-		knows(func(l *Local) { l.Taken = 0 })))
+		knows(func(l *Local) { l.Own = 0 })))
 	if s.Txn == nil {
 		t.Fatalf("%+v", s)
 	}

@@ -959,7 +959,7 @@ func TestPassed(t *testing.T) {
 		"its sender, a raise": {"p", 9, 5, false},
 	} {
 		after := found(c.queue, c.sequence, c.nonce)
-		done := Passed(after, other, Known{}, restoredAt)
+		done := DoneBefore(after, other, Known{}, restoredAt)
 		if (done != nil) != c.passed {
 			t.Errorf("%s: %+v", name, done)
 		}
@@ -979,16 +979,16 @@ func TestPassed(t *testing.T) {
 	}
 	paid := other.Clone()
 	paid.Attempts[0].Sender = "R"
-	if Passed(found("p", 9, 4), paid, Known{}, restoredAt) != nil {
+	if DoneBefore(found("p", 9, 4), paid, Known{}, restoredAt) != nil {
 		t.Error("a nonce of another account was compared")
 	}
 	remembered := KnownOf("p", found("p", 9, 4), nil)
-	if Passed(found("p", 9, 4), other, remembered, restoredAt) == nil {
+	if DoneBefore(found("p", 9, 4), other, remembered, restoredAt) == nil {
 		t.Error("what was in a block waits")
 	}
 	unseen := found("p", 9, 4)
 	unseen.Attempts[2].StateHash = ""
-	if Passed(unseen, other, remembered, restoredAt) != nil {
+	if DoneBefore(unseen, other, remembered, restoredAt) != nil {
 		t.Error("what no chain has shown is DONE")
 	}
 }
@@ -1167,7 +1167,7 @@ func TestStays(t *testing.T) {
 		"nothing is opened": {waits, tried(ended(tryAt("S", 3, tx.Expired))), true},
 		"it was open":       {out, out, true},
 	} {
-		if got := Stays(c.before, c.after); got != c.want {
+		if got := RestoresInPlace(c.before, c.after); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -72,7 +72,7 @@ func (v *View) reprice(r Answer) (Step, bool) {
 		Number: was.Number + 1, Sender: was.Sender, Nonce: was.Nonce, Fee: fee, Quote: q, ValidUntil: last,
 		Slot: v.Tip.TipSlot, Base: was.Base, Effects: was.Effects, State: tx.Planned, StartedAt: v.Now,
 	})
-	s.Local.Taken, s.Local.NoResign = was.Number+1, false
+	s.Local.Own, s.Local.NoResign = was.Number+1, false
 	return s, true
 }
 

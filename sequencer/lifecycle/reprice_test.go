@@ -182,7 +182,7 @@ func TestReprice(t *testing.T) {
 	if was.Error.Message != words {
 		t.Errorf("in words: %s", was.Error.Message)
 	}
-	if s.Local.NoResign || s.Local.Taken != 2 || s.Local.Asked.Bytes.Number != 1 || s.Txn.Losses+s.Txn.Deferred != 0 ||
+	if s.Local.NoResign || s.Local.Own != 2 || s.Local.Asked.Bytes.Number != 1 || s.Txn.Losses+s.Txn.Deferred != 0 ||
 		s.Txn.Cost() != 150 {
 		t.Errorf("it knows %+v of %+v", s.Local, s.Txn)
 	}

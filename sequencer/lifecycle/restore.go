@@ -55,7 +55,7 @@ func Lacks(process string, t, known *tx.Transaction) bool {
 			return true
 		}
 		out := known.HasOut(k) || k.Legacy || known.Ledger != "" && k.Number == known.Landed
-		return out && !hasMade(t, k) && !goneOn(t, k, known.Attempts)
+		return out && !hasMade(t, k) && !leavesOut(t, k, known.Attempts)
 	}) != nil
 }
 
@@ -88,7 +88,7 @@ func madeAnew(t *tx.Transaction, k *tx.Attempt) bool {
 	return t.Ledger != "" && a != nil && a.StartedAt.UnixMilli() > k.StartedAt.UnixMilli()
 }
 
-// goneOn reports whether t has gone on without k, so that k is left out for good: given to the nodes
+// leavesOut reports whether t has gone on without k, so that k is left out for good: given to the nodes
 // now, k and what was made since could both take effect. t has gone on
 //
 //   - if it has another attempt, at another nonce, that may land or has landed, was made by who could
@@ -97,7 +97,7 @@ func madeAnew(t *tx.Transaction, k *tx.Attempt) bool {
 //
 // What was in a block, or was found, is never left out: the nodes have it. A legacy worker's call
 // sends whatever is stored, so it is left out only where the nodes have the other attempt, too.
-func goneOn(t *tx.Transaction, k *tx.Attempt, known []tx.Attempt) bool {
+func leavesOut(t *tx.Transaction, k *tx.Attempt, known []tx.Attempt) bool {
 	switch {
 	case t.Ledger != "", k.Number == 0, k.StateHash != "":
 		return false
@@ -105,7 +105,7 @@ func goneOn(t *tx.Transaction, k *tx.Attempt, known []tx.Attempt) bool {
 		return true
 	}
 	return t.Find(func(a *tx.Attempt) bool {
-		lands := a.Number == t.Landed || t.HasOut(a) && (!k.Legacy || a.Taken())
+		lands := a.Number == t.Landed || t.HasOut(a) && (!k.Legacy || a.Accepted())
 		return lands && !a.SameNonce(k) && (a.StartedAt.After(k.StartedAt) || !k.Unspent()) && !isAmong(known, t, a)
 	}) != nil
 }
@@ -186,7 +186,7 @@ func sameCommand(a *tx.Attempt, k *tx.Attempt) bool {
 // nil if it lacks nothing. An attempt takes a new nonce only once all before it have settled: so one
 // that t lacks shows that those at other nonces are over.
 func Restored(t *tx.Transaction, k Known, now time.Time) (*tx.Transaction, *BytesRead) {
-	if k.Failed && goesOn(t, k) {
+	if k.Failed && triedLater(t, k) {
 		return nil, nil
 	}
 	u, lacks, at := t.Clone(), false, 0
@@ -194,7 +194,7 @@ func Restored(t *tx.Transaction, k Known, now time.Time) (*tx.Transaction, *Byte
 	for i := range k.Attempts {
 		var news bool
 		was := at
-		if !goneOn(t, &k.Attempts[i], k.Attempts) {
+		if !leavesOut(t, &k.Attempts[i], k.Attempts) {
 			at, news = restoreAttempt(u, k.Attempts[i], at, believes(t, k.Process, k.Revision), now)
 		}
 		lacks = lacks || news
@@ -250,9 +250,9 @@ func AdoptedAs(t *tx.Transaction) tx.Phase {
 	return tx.PhaseDispatching
 }
 
-// goesOn reports whether an attempt of t that was made after k, which was found, has landed or is in
+// triedLater reports whether an attempt of t that was made after k, which was found, has landed or is in
 // flight.
-func goesOn(t *tx.Transaction, k Known) bool {
+func triedLater(t *tx.Transaction, k Known) bool {
 	c := &k.Attempts[0]
 	return t.Find(func(a *tx.Attempt) bool {
 		return t.LandsBy(a) && !a.SameNonce(c) && slices.ContainsFunc(k.Later, a.Is)
@@ -357,9 +357,9 @@ func Least(before, after *tx.Transaction) map[string]uint32 {
 	return least
 }
 
-// Stays reports whether a record is restored where it is: no attempt of it is newly in flight, or it is
+// RestoresInPlace reports whether a record is restored where it is: no attempt of it is newly in flight, or it is
 // bound to the sender of that one.
-func Stays(before, after *tx.Transaction) bool {
+func RestoresInPlace(before, after *tx.Transaction) bool {
 	return !opens(before, after) || before.Phase.Bound() && before.Sender == after.FirstOpen().Sender
 }
 
@@ -397,13 +397,13 @@ func Kept(before, after *tx.Transaction, now time.Time) *tx.Transaction {
 	return u
 }
 
-// Passed is after, DONE by the attempt that is put back. It is used where other, which came later, has
+// DoneBefore is after, DONE by the attempt that is put back. It is used where other, which came later, has
 // its sender or its queue and is in flight: other could not begin before that one was DONE. The chain is
 // then asked for the block, as of a DONE that a reorg has taken back. It is nil
 //
 //   - if other came first, whose end is waited for instead; or
 //   - if known is only remembered, and was in no block: its nonce may be another's by now.
-func Passed(after, other *tx.Transaction, known Known, now time.Time) *tx.Transaction {
+func DoneBefore(after, other *tx.Transaction, known Known, now time.Time) *tx.Transaction {
 	a := after.FirstOpen()
 	if known.Process != "" && a.StateHash == "" {
 		return nil

@@ -311,7 +311,7 @@ func TestPassedTellsNobody(t *testing.T) {
 	t.Parallel()
 	after, other := tried(tryAt("S", 3, tx.Sent)), tried(tryAt("S", 4, tx.Sent))
 	after.Callback, after.CallbackTries, after.Sequence, other.Sequence = tx.OnFailure, 2, 1, 2
-	u := Passed(after, other, Known{}, restoredAt)
+	u := DoneBefore(after, other, Known{}, restoredAt)
 	if u == nil || u.Callback != "" || u.CallbackTries != 0 {
 		t.Errorf("%+v", u)
 	}

@@ -69,7 +69,7 @@ func scattered(r *rand.Rand) *View {
 	}
 	l := &v.Local
 	n := r.IntN(len(v.Txn.Attempts) + 2)
-	l.Taken, l.Marked, l.Unsent, l.Confirmed = pick(r, n, -1, 0), pick(r, n, 0), pick(r, n, 0), pick(r, n, 0)
+	l.Own, l.Marked, l.Unsent, l.Confirmed = pick(r, n, -1, 0), pick(r, n, 0), pick(r, n, 0), pick(r, n, 0)
 	l.Legacy, l.NoResign, l.Resent = r.IntN(3) == 0, r.IntN(3) == 0, pick(r, 0, 1, 1<<40)
 	l.SentAt, l.ReadAt = pick(r, time.Time{}, clock, clock.Add(-time.Hour)), pick(r, time.Time{}, clock)
 	l.LostAt, l.Costly = pick(r, time.Time{}, clock.Add(-time.Hour)), pick(r, time.Time{}, clock.Add(time.Hour))

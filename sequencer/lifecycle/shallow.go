@@ -105,7 +105,7 @@ func (v *View) opened(s Step) Step {
 		}
 	}
 	s.Aside.DropBytes = false
-	s.Local.Taken, s.Local.Marked, s.Local.Unsent, s.Local.Said = 0, 0, 0, Said{}
+	s.Local.Own, s.Local.Marked, s.Local.Unsent, s.Local.Said = 0, 0, 0, Said{}
 	s.Local.SentAt, s.Local.Resent, s.Local.Asked = time.Time{}, 0, Asked{}
 	return s
 }
@@ -143,8 +143,8 @@ func (m *Member) retries() bool {
 	return m.Txn.Shallow() != nil && !m.Txn.Open() && m.Txn.Phase.Bound()
 }
 
-// staying keeps what failed behind another in its place, to be tried again behind that.
-func (v *View) staying(pause time.Duration) Step {
+// retryInPlace keeps what failed behind another in its place, to be tried again behind that.
+func (v *View) retryInPlace(pause time.Duration) Step {
 	s := v.to(tx.PhaseDelayed, ReasonSettled)
 	if !v.Train.Commuting {
 		unbased(s.Txn)

@@ -12,7 +12,7 @@ func building(v *View) { v.Train.Builds, v.Train.Width = true, 2 }
 
 // builds says what is known to be built of its latest attempt.
 func builds(effects string) change {
-	return knows(func(l *Local) { l.Built = Built{Number: max(1, l.Taken), Effects: effects} })
+	return knows(func(l *Local) { l.Built = Built{Number: max(1, l.Own), Effects: effects} })
 }
 
 func upon(base string) func(*tx.Attempt)     { return func(a *tx.Attempt) { a.Base = base } }
@@ -37,7 +37,7 @@ func builtRows() row {
 	again := gone.Clone()
 	again.Attempts = append(again.Attempts, tx.Attempt{Number: 2, Sender: payer, Nonce: nonce, Fee: 100,
 		State: tx.Planned})
-	two := knows(func(l *Local) { l.Taken = 2 })
+	two := knows(func(l *Local) { l.Own = 2 })
 	bytes := knows(func(l *Local) { l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("bytes")} })
 	last := Member{Txn: txn(tx.PhaseDispatching, try(tx.Planned, unplaced, upon("another")))}
 	const back = "broken; WAITING, FREE; 1 dropped 7@100"

@@ -55,7 +55,7 @@ func awayRows() []row {
 			{"no quorum", unplanned(), decides(asked(good()), func(v *View) { v.Tip.Quorum = false }),
 				"deferred; WAITING, FREE; deferred 1; error CHAIN_UNAVAILABLE; rest RESTED 10s"},
 			{"the same, planned by a process that is gone: its worker may know it", txn(tx.PhaseDispatching, try(tx.Planned)),
-				decides(asked(good()), knows(func(l *Local) { l.Taken = 0 }), func(v *View) { v.Tip.Quorum = false }),
+				decides(asked(good()), knows(func(l *Local) { l.Own = 0 }), func(v *View) { v.Tip.Quorum = false }),
 				"deferred; WAITING, FREE; 1 dropped 7@100; deferred 1; error CHAIN_UNAVAILABLE; rest RESTED 10s"},
 			{"the account cannot be asked for", unplanned(),
 				decides(asked(good()), account(AccountTold{Lost: "timeout"})),

@@ -203,7 +203,7 @@ func TestOpened(t *testing.T) {
 	early := func(v *View) { v.Policy.RetryDepth = 1 }
 	in := func(a *tx.Attempt) { a.Height, a.StateHash, a.Confirmations, a.Error = 190, "3N190", 1, oops("F") }
 	worldly := knows(func(l *Local) {
-		*l = Local{Taken: 2, Marked: 2, Unsent: 2, SentAt: clock, Resent: 3, Said: Said{Number: 2},
+		*l = Local{Own: 2, Marked: 2, Unsent: 2, SentAt: clock, Resent: 3, Said: Said{Number: 2},
 			Asked: Asked{Overtaken: true}}
 	})
 	v := view(txn(tx.PhaseDelayed, try(tx.FailedIn, shallow, in), try(tx.Planned, over, at(8)), cancelling), early,
@@ -250,7 +250,7 @@ func TestShallowAndForgotten(t *testing.T) {
 	t.Parallel()
 	failed := txn(tx.PhaseDelayed, try(tx.FailedIn, shallow))
 	if got, _ := Restored(txn(tx.PhaseWaiting), KnownOf("p", failed, nil), now); got == nil || !got.Open() ||
-		Stays(txn(tx.PhaseWaiting), got) {
+		RestoresInPlace(txn(tx.PhaseWaiting), got) {
 		t.Errorf("put back as %+v", got)
 	}
 	if k := KnownOf("p", txn(tx.PhaseSent, try(tx.FailedIn, shallow), try(tx.Signed, at(8))), nil); k.Attempts[0].Open() ||

@@ -77,7 +77,7 @@ func trainPlans() row {
 		{"behind what is on its way to a node", fresh,
 			decides(asked(good()), ahead(Member{Txn: txn(tx.PhaseSent, try(tx.Signed, at(20)))})), "broken; WAITING, FREE; deferred 1"},
 		{"what went back already, and nothing comes of what is ahead", txn(tx.PhaseDispatching, deferrals(1)),
-			decides(asked(good()), knows(func(l *Local) { l.Taken = takenWithBind }), ahead(member(6, tx.FateExpired))),
+			decides(asked(good()), knows(func(l *Local) { l.Own = ownByBind }), ahead(member(6, tx.FateExpired))),
 			"broken; WAITING, FREE; deferred 2"},
 		{"what went back already waits to be the first", txn(tx.PhaseDispatching, deferrals(1)),
 			decides(asked(good()), ahead(member(11, tx.FatePooled))), "behind"},
@@ -478,7 +478,7 @@ func trainCommutes() row {
 func TestJoins(t *testing.T) {
 	t.Parallel()
 	p, tip := testPolicy(), view(txn(tx.PhaseWatching)).Tip
-	accepted := Member{Txn: txn(tx.PhaseSent, try(tx.Signed)), Accepted: true}
+	accepted := Member{Txn: txn(tx.PhaseSent, try(tx.Signed)), JustAccepted: true}
 	for name, c := range map[string]struct {
 		members []Member
 		width   int
@@ -576,7 +576,7 @@ func TestAskedAmong(t *testing.T) {
 		"failed": txn(tx.PhaseFailing, try(tx.FailedIn, over)), "tried again": txn(tx.PhaseDelayed, try(tx.FailedIn, over)),
 		"planned": txn(tx.PhaseDispatching),
 	} {
-		asks = Decide(view(of, behindIt(member(8, tx.FatePooled)), knows(func(l *Local) { l.Taken = takenWithBind })))
+		asks = Decide(view(of, behindIt(member(8, tx.FatePooled)), knows(func(l *Local) { l.Own = ownByBind })))
 		if asks.Do.Kind != AskSender || !asks.Do.Among {
 			t.Errorf("%s, asked among others: %+v", name, asks)
 		}

@@ -81,7 +81,7 @@ func madeAtOnce() row {
 		{"also where its nonce was taken back once", txn(tx.PhaseDispatching, early(11), try(tx.Planned, at(21), over, failedBy(tx.CodeHeld)),
 			try(tx.Planned, at(30), over), try(tx.Planned, at(31))), decides(atOnce,
 			knows(func(l *Local) {
-				l.Taken, l.Asked.Bytes = 4, &BytesRead{Number: 1, Command: []byte("bytes")}
+				l.Own, l.Asked.Bytes = 4, &BytesRead{Number: 1, Command: []byte("bytes")}
 			}), ahead(member(30, tx.FatePooled))),
 			"proving; resign 4"},
 		{"not where what goes together has changed", txn(tx.PhaseDispatching, early(7), try(tx.Planned)), decides(), "proving; prove 2"},
@@ -102,7 +102,7 @@ func madeAtOnce() row {
 		{"while its worker has it, it goes on", txn(tx.PhaseDispatching, try(tx.Planned, unplaced)),
 			decides(atOnce, ahead(Member{Txn: txn(tx.PhaseDelayed, try(tx.Planned, over))})), "proving; prove 1"},
 		{"not what nobody has begun", txn(tx.PhaseDispatching, try(tx.Planned, unplaced)),
-			decides(atOnce, knows(func(l *Local) { l.Taken = 0 }), ahead(Member{Txn: txn(tx.PhaseDelayed, try(tx.Planned, over))})),
+			decides(atOnce, knows(func(l *Local) { l.Own = 0 }), ahead(Member{Txn: txn(tx.PhaseDelayed, try(tx.Planned, over))})),
 			"broken; WAITING, FREE; 1 dropped 7@100; deferred 1; slips"},
 		{"nor what has its nonce", txn(tx.PhaseDispatching, try(tx.Planned)),
 			decides(atOnce, ahead(Member{Txn: txn(tx.PhaseDelayed, try(tx.Planned, over))})),
@@ -118,7 +118,7 @@ func madeAtOnce() row {
 		{"and what was, behind what was not", txn(tx.PhaseDispatching, try(tx.Planned, unplaced), losses(1)),
 			decides(atOnce, ahead(unmade(6))), "behind"},
 		{"bound just now: the same", txn(tx.PhaseDispatching, try(tx.Planned, unplaced)), decides(asked(good()), atOnce,
-			ahead(lostAhead), knows(func(l *Local) { l.Taken = takenWithBind })), "behind"},
+			ahead(lostAhead), knows(func(l *Local) { l.Own = ownByBind })), "behind"},
 		{"not behind what has its proof", txn(tx.PhaseDispatching, try(tx.Planned, unplaced), losses(1)),
 			decides(atOnce, ahead(hasProof)), "proving; prove 1"},
 		{"begun beside what waits for its nonce", again, decides(noneOut(waits)...), planned},
@@ -309,7 +309,7 @@ func TestMemberOf(t *testing.T) {
 		"no attempt of the number": {txn(tx.PhaseSent, try(tx.Signed)), Said{Number: 2, State: tx.Sent}, false},
 	} {
 		m := MemberOf(c.in, tx.Sighting{Fate: tx.FateAbsent}, &Local{Said: c.said, SentAt: clock})
-		if m.Accepted != c.want || m.Txn != c.in || m.Sighting.Fate != tx.FateAbsent || m.SentAt != clock {
+		if m.JustAccepted != c.want || m.Txn != c.in || m.Sighting.Fate != tx.FateAbsent || m.SentAt != clock {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}
@@ -347,7 +347,7 @@ func TestSignedAlone(t *testing.T) {
 			t.Errorf("alone %v: %+v", alone, got)
 		}
 	}
-	if l := JoinedHere(good()); !l.Asked.Among || l.Taken != takenWithBind || l.Asked.Sender == nil {
+	if l := JoinedHere(good()); !l.Asked.Among || l.Own != ownByBind || l.Asked.Sender == nil {
 		t.Errorf("joined: %+v", l)
 	}
 	if l := BoundHere(good()); l.Asked.Among {

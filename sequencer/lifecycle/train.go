@@ -37,11 +37,11 @@ type Train struct {
 
 // A Member is another transaction of a train, as the same process knows it.
 type Member struct {
-	Txn      *tx.Transaction
-	Sighting tx.Sighting
-	SentAt   time.Time // when its bytes were last given to the nodes, by Clock; zero if not here
-	Accepted bool      // a node has taken them, which may not be stored yet
-	Built    Built     // what its worker has said that its attempt does
+	Txn          *tx.Transaction
+	Sighting     tx.Sighting
+	SentAt       time.Time // when its bytes were last given to the nodes, by Clock; zero if not here
+	JustAccepted bool      // a node has accepted them, which may not be stored yet
+	Built        Built     // what its worker has said that its attempt does
 }
 
 // MostWidth is the widest that a queue may be.
@@ -50,7 +50,7 @@ const MostWidth = 24
 // MemberOf is a transaction as those around it see it.
 func MemberOf(t *tx.Transaction, g tx.Sighting, l *Local) Member {
 	a := t.Attempt(l.Said.Number)
-	return Member{Txn: t, Sighting: g, SentAt: l.SentAt, Built: l.Built, Accepted: a != nil && a.Open() &&
+	return Member{Txn: t, Sighting: g, SentAt: l.SentAt, Built: l.Built, JustAccepted: a != nil && a.Open() &&
 		l.Said.State == tx.Sent}
 }
 
@@ -96,9 +96,9 @@ func (m *Member) inOrder() bool {
 	return false
 }
 
-// taken reports whether a node has, or had, the bytes of m.
-func (m *Member) taken() bool {
-	return m.Sighting.Fate.Shown() || m.Accepted || m.Txn.Find((*tx.Attempt).Taken) != nil
+// accepted reports whether a node has accepted the bytes of m.
+func (m *Member) accepted() bool {
+	return m.Sighting.Fate.Shown() || m.JustAccepted || m.Txn.Find((*tx.Attempt).Accepted) != nil
 }
 
 // landed reports whether m succeeded in a block, at any depth.
@@ -168,7 +168,7 @@ type surroundings struct {
 func (t *Train) walk() surroundings {
 	w := surroundings{rises: rise(t.Ahead), mends: !t.Unseen}
 	for i := range t.Ahead {
-		w.passAhead(t, &t.Ahead[i])
+		w.countAhead(t, &t.Ahead[i])
 	}
 	for i := range t.Behind {
 		m := &t.Behind[i]
@@ -210,7 +210,7 @@ func (w *surroundings) lost() bool { return w.foremost[fallen] != nil }
 // unready is lost, and what failed without breaking anything counts as well.
 func (w *surroundings) unready() bool { return w.lost() || w.foremost[spent] != nil }
 
-func (w *surroundings) passAhead(t *Train, m *Member) {
+func (w *surroundings) countAhead(t *Train, m *Member) {
 	as := t.standing(m)
 	w.foremost[as] = cmp.Or(w.foremost[as], m)
 	w.broken = cmp.Or(w.broken, w.foremost[made], w.foremost[fallen])
@@ -290,7 +290,7 @@ func (m *Member) followed(atOnce int, builds bool) bool {
 
 // mayPrecede reports whether one more may join behind m, the last that is in flight.
 func (p *Policy) mayPrecede(m *Member, atOnce int, tip Tip) bool {
-	return (m.taken() || atOnce > 1 && m.leaving()) && m.Txn.FirstOpen().ValidUntil >= p.halfway(tip)
+	return (m.accepted() || atOnce > 1 && m.leaving()) && m.Txn.FirstOpen().ValidUntil >= p.halfway(tip)
 }
 
 // rise reports whether the open nonces of members rise in the order of the queue. One that a reorg
@@ -316,7 +316,7 @@ func (p *Policy) halfway(tip Tip) uint32 { return upTo(max(tip.TipSlot, tip.Slot
 // or if the last has failed: a successor of that may have landed and left.
 func (v *View) nextNonce() (nonce uint32, ok bool) {
 	w := v.Train.walk()
-	if v.Train.Unseen || w.broken != nil || w.barred || w.last.Failed() || !w.last.taken() || !w.rises {
+	if v.Train.Unseen || w.broken != nil || w.barred || w.last.Failed() || !w.last.accepted() || !w.rises {
 		return nonce, false
 	}
 	a := w.last.Txn.FirstOpen()
@@ -410,7 +410,7 @@ func (v *View) yields(e *tx.Error) Step {
 	case u.stops():
 		return u.stopped()
 	case u.Txn.Shallow() != nil && v.Train.walk().mends:
-		return u.staying(v.Policy.RetryDelay)
+		return u.retryInPlace(v.Policy.RetryDelay)
 	}
 	return u.back(ReasonBroken)
 }
@@ -480,8 +480,8 @@ func (v *View) landInOrder(s Step) Step {
 	return s
 }
 
-// stay keeps a transaction that a result would end in its train until nobody is behind it.
-func (v *View) stay(s Step) Step {
+// keepInTrain keeps a transaction that a result would end in its train until nobody is behind it.
+func (v *View) keepInTrain(s Step) Step {
 	if followed := len(v.Train.Behind) > 0 || v.Train.Unseen; followed && v.leaves(&s) && !s.Aside.Slips {
 		return v.detained(s)
 	}

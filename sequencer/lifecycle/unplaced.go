@@ -159,7 +159,7 @@ func (v *View) unbuilt(r Answer) Step {
 }
 
 // leaving reports whether the bytes of m are being given to the nodes, and none has them yet.
-func (m *Member) leaving() bool { return m.Txn.Phase == tx.PhaseSent && m.Txn.Open() && !m.taken() }
+func (m *Member) leaving() bool { return m.Txn.Phase == tx.PhaseSent && m.Txn.Open() && !m.accepted() }
 
 // supposed is the nonce that what is unplaced is proved at: the one that follows what is out.
 func (t *Train) supposed() uint32 {
@@ -173,7 +173,7 @@ func (t *Train) supposed() uint32 {
 // whatever becomes of those ahead.
 func (v *View) proving() bool {
 	last := v.Txn.Last()
-	return last != nil && last.State == tx.Early && v.Local.Taken == last.Number
+	return last != nil && last.State == tx.Early && v.Local.Own == last.Number
 }
 
 // apart reports whether a proof is asked for only when the one ahead has its own: what was lost

@@ -18,10 +18,10 @@ type View struct {
 	Train    Train       // what else of its queue is in flight on its sender
 	Batch    Batch       // of what is for a ledger
 	Market   fees.Market // where fees go by it
-	// Passed is when a node last took what this process gave it, of any transaction, by its clock.
+	// LastAccepted is when a node last accepted what this process gave it, of any transaction, by its clock.
 	// Halted is when one last said that the network takes nothing from anybody; zero if something
 	// has passed since, the chain has begun anew, or this process has nothing signed to try it with.
-	Passed, Halted time.Time
+	LastAccepted, Halted time.Time
 	// Now is the time by the clock of Redis, which due times are given in; Clock that of
 	// this process, which local facts and the looks at the chain are given in.
 	Now, Clock time.Time
@@ -71,10 +71,10 @@ type Sender struct {
 // Local is what one process knows of a transaction that it drives, and nobody stores.
 // A process that has taken it over begins with the zero value.
 type Local struct {
-	// Taken is the attempt that this process planned, or whose loss it has counted: it
+	// Own is the attempt that this process planned, or whose loss it has counted: it
 	// may be asked for. Legacy: its worker has no prove call. Marked is an attempt
 	// whose call of such a worker is stored, and not made.
-	Taken, Marked    int
+	Own, Marked      int
 	Legacy, NoResign bool // NoResign: nor one that signs again
 	NoBuild          bool // nor one that builds
 	// Built is what was built of an attempt.

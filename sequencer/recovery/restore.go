@@ -93,7 +93,7 @@ func (r *Recovery) place(ctx context.Context, uid string, posted *tx.Transaction
 			r.Log.Warn("Redis had forgotten what is out", "txn", uid, "queue", before.Queue, "sender", after.Sender,
 				"type", before.Type, "attempt", len(before.Attempts), "hash", after.Hash(), "state", before.State())
 		}
-		if lifecycle.Stays(before, after) {
+		if lifecycle.RestoresInPlace(before, after) {
 			err = r.restore(ctx, before, after, bytes)
 		} else {
 			err = r.store.Adopt(ctx, r.Process, before, after, bytes)
@@ -122,7 +122,7 @@ func (r *Recovery) makeRoom(ctx context.Context, uid string, before, after *tx.T
 	if kept := lifecycle.Kept(before, after, r.Now()); kept != nil {
 		return r.restore(ctx, before, kept, nil)
 	}
-	if done := lifecycle.Passed(after, other, known, r.Now()); done != nil {
+	if done := lifecycle.DoneBefore(after, other, known, r.Now()); done != nil {
 		return r.restore(ctx, before, done, bytes)
 	}
 	running, err := r.running(ctx, other.Queue)

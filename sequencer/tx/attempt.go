@@ -91,12 +91,12 @@ type Outcome string
 
 // attemptStates is the one table of what a state means.
 var attemptStates = map[AttemptState]struct {
-	outcome Outcome
-	open    bool // it may still land, and holds its nonce: its bytes, or its call, may have left
-	taken   bool // open, and a node has or had it
-	over    bool // its fate is told; a reorg may change that of what is shallow or included
-	unmade  bool // nothing of it has left this process
-	unspent bool // over, and it has not used its nonce: the next attempt takes that
+	outcome  Outcome
+	open     bool // it may still land, and holds its nonce: its bytes, or its call, may have left
+	accepted bool // open, and a node has accepted it
+	over     bool // its fate is told; a reorg may change that of what is shallow or included
+	unmade   bool // nothing of it has left this process
+	unspent  bool // over, and it has not used its nonce: the next attempt takes that
 }{
 	Planned:         {outcome: "prepared", unmade: true},
 	Early:           {outcome: "prepared", unmade: true},
@@ -105,9 +105,9 @@ var attemptStates = map[AttemptState]struct {
 	Called:          {outcome: "prepared", open: true},
 	Signed:          {outcome: "signed", open: true},
 	Unknown:         {outcome: "unknown", open: true},
-	Sent:            {outcome: "sent", open: true, taken: true},
-	Pooled:          {outcome: "pooled", open: true, taken: true},
-	Resurfaced:      {outcome: "sent", open: true, taken: true},
+	Sent:            {outcome: "sent", open: true, accepted: true},
+	Pooled:          {outcome: "pooled", open: true, accepted: true},
+	Resurfaced:      {outcome: "sent", open: true, accepted: true},
 	Invalid:         {outcome: "failed", open: true},
 	Included:        {outcome: "included", over: true},
 	FailedShallow:   {outcome: "failed", over: true},
@@ -246,8 +246,8 @@ func (a *Attempt) Open() bool { return attemptStates[a.State].open }
 // Over reports whether the fate of a is told.
 func (a *Attempt) Over() bool { return attemptStates[a.State].over }
 
-// Taken reports whether a may still land, and a node has or had it.
-func (a *Attempt) Taken() bool { return attemptStates[a.State].taken }
+// Accepted reports whether a may still land, and a node has accepted it.
+func (a *Attempt) Accepted() bool { return attemptStates[a.State].accepted }
 
 // Spent reports whether a has used up its nonce.
 func (a *Attempt) Spent() bool { return a.State == Included || a.Failed() }

@@ -27,7 +27,7 @@ func TestAttemptStates(t *testing.T) {
 			t.Errorf("%s is not in the table", s)
 		case is != 1:
 			t.Errorf("%s: open %t, over %t, pending %t", s, a.Open(), a.Over(), a.Pending())
-		case row.taken && !row.open, row.unmade != (row.outcome == "prepared" && s != Called):
+		case row.accepted && !row.open, row.unmade != (row.outcome == "prepared" && s != Called):
 			t.Errorf("%s: %+v", s, row)
 		case s.Shallow().Deep() != s && s.Shallow() != s, s.Deep().Deep() != s.Deep():
 			t.Errorf("%s: shallow %s, deep %s", s, s.Shallow(), s.Deep())

@@ -128,7 +128,7 @@ func (e *encoder) effect(x lifecycle.Effect) {
 }
 
 func (e *encoder) local(l *lifecycle.Local) {
-	e.int(l.Taken)
+	e.int(l.Own)
 	e.int(l.Marked)
 	e.int(l.Unsent)
 	e.int(l.Confirmed)

@@ -39,7 +39,7 @@ func (s *State) place(p, t int, known lifecycle.Known) bool {
 			s.restores("nothing lacked")
 			return true
 		}
-		if lifecycle.Stays(before, after) {
+		if lifecycle.RestoresInPlace(before, after) {
 			s.restores("in its place")
 			s.putBack(p, before, after, bytes)
 			return true
@@ -66,7 +66,7 @@ func (s *State) place(p, t int, known lifecycle.Known) bool {
 			s.putBack(p, before, kept, nil)
 			continue
 		}
-		done := lifecycle.Passed(after, other, known, s.now)
+		done := lifecycle.DoneBefore(after, other, known, s.now)
 		if done == nil {
 			s.restores("waited for")
 			for _, uid := range s.store.queue(other.Queue).Run { // who waits for none of these
