@@ -182,8 +182,8 @@ func closeDone(t *tx.Transaction, end func(a *tx.Attempt)) {
 // keptByGateway reports whether something in front of the nodes kept from them what has expired, and
 // let others pass meanwhile: then the transaction is the cause, and no second attempt would pass.
 func (v *View) keptByGateway() bool {
-	a := lastOut(v.Txn)
-	return v.stalled() && a.Cause == tx.CauseGateway && v.Local.FirstSent.Before(v.LastAccepted) && !v.Local.FirstSent.IsZero()
+	a, sent := lastOut(v.Txn), v.Local.FirstSent
+	return v.stalled() && a.Cause == tx.CauseGateway && sent.Before(v.LastAccepted) && !sent.IsZero()
 }
 
 // stalled reports whether it expired because no node took it, through no fault of its own, and it is
