@@ -58,7 +58,7 @@ func Mini(tb testing.TB) *Embedded {
 func (e *Embedded) NewClient() *redis.Client {
 	client := redis.NewClient(&redis.Options{
 		// With a host name go-redis would ask the DNS, outside of the bubble.
-		Addr: "127.0.0.1:6379",
+		Addr: "127.0.0.1:6379", ReadBufferSize: 4096, WriteBufferSize: 4096,
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
 			conn, err := e.Server.Dial()
 			if err != nil {

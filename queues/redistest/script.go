@@ -127,6 +127,9 @@ func (s *scripts) run(c *server.Peer, proto *lua.FunctionProto, nested any, keys
 	interpreters.Put(in)
 }
 
+// No script asks for the table that Lua 5.0 has beside "...", which would be made at each call.
+func init() { lua.CompatVarArg = false }
+
 // An interpreter runs one script at a time.
 type interpreter struct {
 	lua    *lua.LState
@@ -135,11 +138,47 @@ type interpreter struct {
 	peer   *server.Peer // whose commands the script calls
 	answer bytes.Buffer // what they answered
 	args   []string
+	found  map[match][]lua.LValue
+}
+
+// A match is what string.match is asked for. It always answers the same, the same records are read again and
+// again, and the library compiles the pattern each time.
+type match struct {
+	text, pattern string
+	from          int
+}
+
+// manyMatches are forgotten at once.
+const manyMatches = 10_000
+
+// remember has string.match answer as it did before.
+func (in *interpreter) remember() {
+	lib := in.global.RawGetString("string").(*lua.LTable)
+	find := lib.RawGetString("match").(*lua.LFunction).GFunction
+	lib.RawSetString("match", in.lua.NewFunction(func(l *lua.LState) int {
+		m := match{l.CheckString(1), l.CheckString(2), l.OptInt(3, 1)}
+		known, ok := in.found[m]
+		if !ok {
+			top := l.GetTop()
+			for i := range find(l) {
+				known = append(known, l.Get(top+1+i))
+			}
+			if len(in.found) == manyMatches {
+				clear(in.found)
+			}
+			in.found[m] = known
+			return len(known)
+		}
+		for _, v := range known {
+			l.Push(v)
+		}
+		return len(known)
+	}))
 }
 
 func newInterpreter() *interpreter {
 	l := lua.NewState(lua.Options{SkipOpenLibs: true})
-	in := &interpreter{lua: l, global: l.G.Global}
+	in := &interpreter{lua: l, global: l.G.Global, found: map[match][]lua.LValue{}}
 	in.peer = server.NewPeer(bufio.NewWriter(&in.answer))
 	for name, open := range map[string]lua.LGFunction{
 		lua.BaseLibName: lua.OpenBase, lua.TabLibName: lua.OpenTable,
@@ -149,6 +188,7 @@ func newInterpreter() *interpreter {
 		l.Push(lua.LString(name))
 		l.Call(1, 0)
 	}
+	in.remember()
 	redis := l.NewTable()
 	redis.RawSetString("call", l.NewFunction(in.redisCall))
 	redis.RawSetString("pcall", l.NewFunction(func(l *lua.LState) int {

@@ -29,7 +29,10 @@ func TestScriptsAnswerAlike(t *testing.T) {
 		`return type(redis.call('TIME')[1])`, `return redis.call('GET', 'none') == false`,
 		`return redis.call('INCR', 'h')`, `return redis.pcall('INCR', 'h')`, `return redis.pcall('INCR', 'h').err`,
 		`return redis.call('SET', KEYS[1], 'ab\r\ncd')`, `return redis.call('GET', KEYS[1])`,
-		`return unpack({1, 2})`, `return {string.match('ab 12', '^(%S+) (%d+)$')}`, `return math.floor(7.5)`,
+		`return unpack({1, 2})`, `return {string.match('ab 12', '^(%S+) (%d+)$')}`,
+		`return {string.match('ab 12', '(%S+)()')}`, `return {string.match('ab 12', '(%S+)()', 2)}`,
+		`return {string.match('ab', '%d') == nil, string.match(12, '.')}`, `return {string.match('ab 12', '(%S+)()')}`,
+		`return math.floor(7.5)`,
 		`return redis.sha1hex('name')`, `return redis.sha1hex('')`,
 	} {
 		for range 2 {

@@ -27,7 +27,7 @@ func (h *host) dial(b boundary, lane string, again bool, victim *host,
 			if h.stopped() {
 				return nil, os.ErrDeadlineExceeded
 			}
-			c.each, c.out = true, make(chan parcel, 1000)
+			c.each, c.out = true, make(chan parcel, 100)
 		} else {
 			if err := h.running(ctx.Done()); err != nil {
 				return nil, err

@@ -258,7 +258,7 @@ func (s *sim) redisFor(h *host) *redis.Client {
 	dial := h.dial(processToRedis, "redis", false, h,
 		func(ctx context.Context) (net.Conn, error) { return connect(ctx, "tcp", "redis") })
 	client := redis.NewClient(&redis.Options{
-		Addr: "127.0.0.1:6379", DisableIdentity: true, DialerRetries: 1,
+		Addr: "127.0.0.1:6379", DisableIdentity: true, DialerRetries: 1, ReadBufferSize: 4096, WriteBufferSize: 4096,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		Dialer:                   func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
 	})
