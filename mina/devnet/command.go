@@ -32,14 +32,13 @@ type Command struct {
 // once it is made.
 type command struct {
 	Command
-	memo58    string
-	canonical []byte // all of it, in one form
-	signed    bool
-	input     *commandInput // zkApp commands only
-	updates   []update
-	payment   *paymentInput // payments only
-	amount    uint64
-	first     uint32 // slot in which a node first accepted it
+	memo58  string
+	signed  bool
+	input   *commandInput // zkApp commands only
+	updates []update
+	payment *paymentInput // payments only
+	amount  uint64
+	first   uint32 // slot in which a node first accepted it
 }
 
 // weight is the number of weight units that a fee is compared by.
@@ -53,7 +52,18 @@ func (c *command) cost() uint64 {
 	return c.Fee + c.amount
 }
 
-func (c *command) id() string { return base64.StdEncoding.EncodeToString(c.canonical) }
+// id is all of it, in one form.
+func (c *command) id() string {
+	whole := any(c.input)
+	if c.payment != nil {
+		whole = c.payment
+	}
+	canonical, err := json.Marshal(whole)
+	if err != nil {
+		panic(err) // seal has written the same
+	}
+	return base64.StdEncoding.EncodeToString(canonical)
+}
 
 // text is every scalar that the daemon writes as a string; as input a number does too.
 type text string
@@ -252,7 +262,7 @@ func newZkapp(in *commandInput) (*command, error) {
 	for i := range bare.AccountUpdates {
 		bare.AccountUpdates[i].Authorization = authorization{}
 	}
-	return c, c.seal(in, bare)
+	return c, c.seal(bare)
 }
 
 // newPayment does the same for a payment whose nonce is known.
@@ -275,7 +285,7 @@ func newPayment(in *paymentInput, signed bool) (*command, error) {
 	if c.memo58, err = encodeMemo(c.Memo); err != nil {
 		return nil, err
 	}
-	return c, c.seal(in, in)
+	return c, c.seal(in)
 }
 
 func (c *command) readCommon(fee, nonce text, validUntil *text) (err error) {
@@ -297,11 +307,8 @@ func (c *command) readCommon(fee, nonce text, validUntil *text) (err error) {
 	return nil
 }
 
-// seal writes a command as a whole, and gives it the hash of its content without authorizations.
-func (c *command) seal(whole, bare any) (err error) {
-	if c.canonical, err = json.Marshal(whole); err != nil {
-		return fmt.Errorf("serialising command: %w", err)
-	}
+// seal gives a command the hash of its content without authorizations.
+func (c *command) seal(bare any) error {
 	content, err := json.Marshal(bare)
 	if err != nil {
 		return fmt.Errorf("serialising command: %w", err)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 )
 
 // A Market is other people's zkApp commands: how many come in a slot, what they weigh and
@@ -89,18 +90,21 @@ func (m *Market) Plans(slot uint32) []Plan {
 func (n *Network) Trade(m *Market) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	var all *commandInput // one is written and read, for all: they differ in nothing else than what is set here
 	for _, p := range m.Plans(n.now()) {
-		count := len(p.Updates)
-		p.Updates = p.Updates[:1] // all are alike: one is written and read, for all
-		raw, err := Build(p)
-		if err != nil {
-			return err
+		if all == nil {
+			raw, err := Build(Plan{Payer: p.Payer, Updates: p.Updates[:1], ValidUntil: p.ValidUntil})
+			if err != nil {
+				return err
+			}
+			if err := json.Unmarshal(raw, &all); err != nil {
+				return fmt.Errorf("of a market: %w", err)
+			}
 		}
-		in := new(commandInput)
-		if err := json.Unmarshal(raw, in); err != nil {
-			return fmt.Errorf("of a market: %w", err)
-		}
-		in.AccountUpdates = slices.Repeat(in.AccountUpdates, count)
+		in, update := new(*all), all.AccountUpdates[0]
+		in.FeePayer.Body.PublicKey, update.Body.PublicKey = text(p.Payer), text(p.Payer)
+		in.FeePayer.Body.Fee = text(strconv.FormatUint(p.Fee, 10))
+		in.AccountUpdates = slices.Repeat([]updateInput{update}, len(p.Updates))
 		c, err := newZkapp(in)
 		if err != nil {
 			return fmt.Errorf("of a market: %w", err)
