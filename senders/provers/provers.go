@@ -119,7 +119,8 @@ type prover struct {
 	busy    bool   // with another process's, by its own word
 	asking  bool
 	again   bool // it is to be asked once more, for it went out of use meanwhile
-	away    int  // times in a row that it was not there
+	away    int  // times in a row that its health was not well
+	wrong   int  // times in a row that an answer was, or that there was none
 	hopeful int  // -: what it called hopeless in a row
 	made    [60]minute
 	rest    *time.Timer
@@ -397,7 +398,7 @@ type Lease struct {
 // Made ends it with an answer that was worth asking for: a proof, or that there is nothing to prove.
 func (l *Lease) Made() {
 	l.end(func(p *prover) {
-		p.away, p.hopeful = 0, 0
+		p.away, p.wrong, p.hopeful = 0, 0, 0
 		now := time.Now().Unix() / 60
 		m := &p.made[now%60]
 		if m.at != now {
@@ -444,8 +445,8 @@ func (l *Lease) Busy(after time.Duration) {
 // it was not asked for. The pause grows with each time in a row.
 func (l *Lease) Rest(why string) {
 	l.end(func(p *prover) {
-		p.away++
-		l.pool.out(p, tx.Rested, why, l.pool.pause(p.away-1))
+		p.wrong++
+		l.pool.out(p, tx.Rested, why, l.pool.pause(p.wrong-1))
 	})
 }
 
@@ -454,8 +455,8 @@ func (p *Pool) Rest(id, why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if one := p.all[id]; one != nil {
-		one.away++
-		p.change(one, func() { p.out(one, tx.Rested, why, p.pause(one.away-1)) })
+		one.wrong++
+		p.change(one, func() { p.out(one, tx.Rested, why, p.pause(one.wrong-1)) })
 	}
 }
 
@@ -574,7 +575,8 @@ func (p *Pool) heard(one *prover, w Word, err error) {
 		p.askIn(one, askEvery) // it is there, and may be proving for another process
 	case why != "":
 		one.away++
-		p.change(one, func() { p.out(one, why, detail, p.pause(one.away-1)) })
+		// It is asked no more seldom than one in use, for those that are started are soon wanted.
+		p.change(one, func() { p.out(one, why, detail, min(p.pause(one.away-1), askEvery)) })
 	case again:
 		p.askIn(one, 0)
 	default:

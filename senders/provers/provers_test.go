@@ -160,7 +160,8 @@ func TestRests(t *testing.T) {
 		if err := <-waits; !errors.Is(err, provers.ErrNone) || !strings.Contains(err.Error(), "p since") {
 			t.Errorf("what waited was told %v", err)
 		}
-		for _, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second} {
+		for _, seconds := range []int{1, 2, 4, 8, 16, 32, 60, 60} {
+			want := time.Duration(seconds) * time.Second
 			p, err := w.Get("p")
 			w.ok(err)
 			time.Sleep(time.Until(p.Until) + time.Millisecond)
@@ -174,9 +175,19 @@ func TestRests(t *testing.T) {
 		w.mu.Lock()
 		w.down["http://p"] = false
 		w.mu.Unlock()
-		time.Sleep(9 * time.Second)
+		time.Sleep(time.Minute)
 		synctest.Wait()
 		w.take("A", "t").Made()
+		for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+			w.take("A", "t").Rest("another command") // though its health is well
+			p, err := w.Get("p")
+			w.ok(err)
+			if left := time.Until(p.Until).Round(time.Second); left != want {
+				t.Errorf("it rests %v, want %v", left, want)
+			}
+			time.Sleep(want + time.Millisecond)
+			synctest.Wait()
+		}
 	})
 }
 
