@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help build test test-go test-node test-client test-kit test-signer test-ledger-node check-workers test-python test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench bench-failover demo e2e e2e-proofs e2e-proofs-ci e2e-width
+.PHONY: help build test test-go test-node test-client test-kit test-signer test-ledger-node check-workers test-python test-all test-race nightly test-workers batches simulate model explore explore-pairs mutants mutants-sample kills webhooks prices bench bench-provers bench-failover demo e2e e2e-proofs e2e-proofs-ci e2e-width
 .PHONY: client lint lint-all size codes packages tutorial site screenshots trace-picture fuzz setup release images test-release test-release-quick test-upgrade
 
 FUZZTIME ?= 30s
@@ -104,6 +104,9 @@ prices: ## Show what fees by the market buy on simulated days, beside constant o
 
 bench: setup ## Measure throughput and memory
 	go run ./scripts/bench
+
+bench-provers: setup ## Measure of this what a pool of 1,000 provers costs serve, beside one of 10 and full workers
+	go run ./scripts/bench -run '^11-'
 
 demo: ## Run everything embedded, with a voting round to look at
 	go run ./cmd/sequencer demo

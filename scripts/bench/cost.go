@@ -25,7 +25,7 @@ func (b *bench) cost(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, load, err := b.serve(ctx, queues, "SEQUENCER_SENDERS="+senderSetting(at, senderCount),
+	_, load, err := b.serve(ctx, queues, "SEQUENCER_SENDERS="+senderSetting(at, 0, senderCount),
 		"SEQUENCER_INCLUSION_INTERVAL=20ms", "SEQUENCER_BUMP_AFTER=10000", "SEQUENCER_VALID_SLOTS=100000")
 	if err != nil {
 		return nil, err

@@ -135,7 +135,7 @@ func (w *stopwatch) release(ctx context.Context) {
 }
 
 // proving is called when the worker has the header of a request for a proof.
-func (w *stopwatch) proving() {
+func (w *stopwatch) proving(http.ResponseWriter) {
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -50,6 +50,7 @@ func figures() []figure {
 		{"8-cost", (*bench).cost},
 		{"9-webhooks", (*bench).webhooks},
 		{"10-traces", (*bench).traced},
+		{"11-provers", (*bench).provers},
 	}
 }
 

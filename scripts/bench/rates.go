@@ -108,7 +108,7 @@ func (b *bench) cycles(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, load, err := b.serve(ctx, queues, "SEQUENCER_SENDERS="+senderSetting(at, senderCount),
+	s, load, err := b.serve(ctx, queues, "SEQUENCER_SENDERS="+senderSetting(at, 0, senderCount),
 		"SEQUENCER_INCLUSION_INTERVAL="+inclusionInterval, "SEQUENCER_BUMP_AFTER=10000", "SEQUENCER_VALID_SLOTS=100000")
 	if err != nil {
 		return nil, err

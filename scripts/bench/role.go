@@ -29,6 +29,7 @@ const (
 	roleBare      = "bare"
 	roleCollector = "collector"
 	roleWorld     = "world"
+	roleStaff     = "staff" // a world with the provers and signers of figure 11
 )
 
 func play(ctx context.Context, role string) error {
@@ -44,12 +45,17 @@ func play(ctx context.Context, role string) error {
 		handler = bare()
 	case roleCollector:
 		handler = collector()
-	case roleWorld:
+	case roleWorld, roleStaff:
 		runtime.GOMAXPROCS(2)
 		debug.SetGCPercent(800) // as the service has it: the world is not what is measured
 		w, err := newWorld(devnet.Config{FundAll: true, FillRate: 1, SlotTime: slotTime, MaxZkapps: -1, PoolSize: 1 << 20})
 		if err != nil {
 			return err
+		}
+		if role == roleStaff {
+			if err := w.staff(ctx); err != nil {
+				return err
+			}
 		}
 		go func() { _ = w.network.Run(ctx) }()
 		handler = w.mux

@@ -16,11 +16,12 @@ type scale struct {
 	waiting    int           // transactions whose memory is measured
 	few, many  int           // ready queues that are compared
 	repetition int           // pairs of them
+	rest       time.Duration // in which nothing is to do
 }
 
 var (
-	full  = scale{rounds: 7, window: 3 * time.Second, batches: 3, cycles: 6_000, turns: 2_000, waiting: 100_000, few: 1_000, many: 1_000_000, repetition: 4_000}
-	small = scale{rounds: 3, window: 500 * time.Millisecond, batches: 1, cycles: 1_000, turns: 200, waiting: 20_000, few: 1_000, many: 30_000, repetition: 500}
+	full  = scale{rounds: 7, window: 3 * time.Second, batches: 3, cycles: 6_000, turns: 2_000, waiting: 100_000, few: 1_000, many: 1_000_000, repetition: 4_000, rest: time.Minute}
+	small = scale{rounds: 3, window: 500 * time.Millisecond, batches: 1, cycles: 1_000, turns: 200, waiting: 20_000, few: 1_000, many: 30_000, repetition: 500, rest: 20 * time.Second}
 )
 
 // median of at least one value.

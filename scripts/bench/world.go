@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -26,7 +27,7 @@ type world struct {
 	// done counts the transactions whose success a worker was told.
 	done atomic.Int64
 	// proving, if set, is called when a request for a proof has come.
-	proving func()
+	proving func(http.ResponseWriter)
 }
 
 // sender is the account of the ith worker.
@@ -43,27 +44,44 @@ func newWorld(c devnet.Config) (*world, error) {
 	w.mux.Handle("/", network)
 	w.mux.HandleFunc("GET /done", func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprintln(rw, w.done.Load()) })
 	for i := range senderCount {
-		prove, err := newProver(sender(i))
-		if err != nil {
+		if err := w.worker(sender(i)); err != nil {
 			return nil, err
 		}
-		at := "/workers/" + sender(i)
-		w.mux.HandleFunc("POST "+at+"/prove/{type}", func(rw http.ResponseWriter, r *http.Request) {
-			if w.proving != nil {
-				w.proving()
-			}
-			prove(rw, r)
-		})
-		w.mux.HandleFunc("POST "+at+"/on-success/{type}", func(http.ResponseWriter, *http.Request) { w.done.Add(1) })
-		w.mux.HandleFunc(at+"/", http.NotFound)
 	}
 	return w, nil
 }
 
+// worker adds the full worker of an account.
+func (w *world) worker(account string) error {
+	prove, err := newProver(account)
+	if err != nil {
+		return err
+	}
+	at := "/workers/" + account
+	w.mux.HandleFunc("POST "+at+"/prove/{type}", func(rw http.ResponseWriter, r *http.Request) {
+		if w.proving != nil {
+			w.proving(rw)
+		}
+		prove(rw, r)
+	})
+	w.mux.HandleFunc("POST "+at+"/on-success/{type}", func(http.ResponseWriter, *http.Request) { w.done.Add(1) })
+	w.mux.HandleFunc(at+"/", http.NotFound)
+	return nil
+}
+
+// madeUp stands for a payer's signature, which nobody checks here, and unsigned for there being none.
+const (
+	madeUp   = `"authorization":"7mXmadeUp"`
+	unsigned = `"authorization":""`
+)
+
 // newProver returns a worker that answers at once, with the hash, as the kit's workers do: it
-// fills a command that was made before. What a proof takes is not what is measured.
+// fills a command that was made before. What a proof takes is not what is measured. Without an account it
+// proves for any, and signs nothing.
 func newProver(account string) (http.HandlerFunc, error) {
-	blank := devnet.Plan{Payer: account, Nonce: 4_111_111_111, Fee: 4_222_222_222_222, ValidUntil: 4_033_333_333, Memo: "memo"}
+	blank := devnet.Plan{
+		Payer: cmp.Or(account, sender(0)), Nonce: 4_111_111_111, Fee: 4_222_222_222_222, ValidUntil: 4_033_333_333, Memo: "memo",
+	}
 	command, err := devnet.Build(blank)
 	if err != nil {
 		return nil, err
@@ -72,9 +90,14 @@ func newProver(account string) (http.HandlerFunc, error) {
 	if err != nil {
 		return nil, err
 	}
+	authorization, said := madeUp, "signed"
+	if account == "" {
+		authorization, said = unsigned, "proved"
+	}
+	command = payersOwn.ReplaceAll(command, []byte("${1}"+authorization))
 	number := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	// The command is cut at its blanks once: what a worker costs is not what is measured.
-	blanks := []string{number(uint64(blank.Nonce)), number(blank.Fee), number(uint64(blank.ValidUntil)), memo}
+	blanks := []string{number(uint64(blank.Nonce)), number(blank.Fee), number(uint64(blank.ValidUntil)), memo, blank.Payer}
 	cuts := regexp.MustCompile(strings.Join(blanks, "|"))
 	pieces := cuts.Split(string(command), -1)
 	var order []int // which blank stands behind each piece but the last
@@ -83,6 +106,7 @@ func newProver(account string) (http.HandlerFunc, error) {
 	}
 	return func(rw http.ResponseWriter, r *http.Request) {
 		var ask struct {
+			Sender  struct{ AccountID string }
 			Attempt struct {
 				Nonce      uint32
 				Fee        uint64 `json:",string"`
@@ -96,26 +120,34 @@ func newProver(account string) (http.HandlerFunc, error) {
 			http.Error(rw, "what is asked cannot be read", http.StatusBadRequest)
 			return
 		}
-		fill := []string{number(uint64(ask.Attempt.Nonce)), number(ask.Attempt.Fee), number(uint64(ask.Attempt.ValidUntil)), encoded}
+		fill := []string{number(uint64(ask.Attempt.Nonce)), number(ask.Attempt.Fee), number(uint64(ask.Attempt.ValidUntil)), encoded, cmp.Or(account, ask.Sender.AccountID)}
 		signed := make([]byte, 0, len(command)+100)
 		for i, which := range order {
 			signed = append(append(signed, pieces[i]...), fill[which]...)
 		}
 		signed = append(signed, pieces[len(pieces)-1]...)
-		hash, err := devnet.Hash(signed)
-		if err != nil {
-			http.Error(rw, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		rw.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(rw).Encode(map[string]string{"signed": string(signed), "hash": hash})
+		answer(rw, said, string(signed))
 	}, nil
 }
 
-// senderSetting is the value of SEQUENCER_SENDERS for the first workers at addr.
-func senderSetting(addr string, count int) string {
+// payersOwn is the authorization of a command's payer, behind all that comes before it there.
+var payersOwn = regexp.MustCompile(`("feePayer":\{)"authorization":"[^"]*"`)
+
+// answer is that of a prover or a signer, with the hash.
+func answer(rw http.ResponseWriter, said, command string) {
+	hash, err := devnet.Hash([]byte(command))
+	if err != nil {
+		http.Error(rw, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(rw).Encode(map[string]string{said: command, "hash": hash})
+}
+
+// senderSetting is the value of SEQUENCER_SENDERS for some of the workers at addr.
+func senderSetting(addr string, first, last int) string {
 	var all []string
-	for i := range count {
+	for i := first; i < last; i++ {
 		all = append(all, sender(i)+"=http://"+addr+"/workers/"+sender(i))
 	}
 	return strings.Join(all, ",")

@@ -542,14 +542,29 @@ func (p *Pool) look(one *prover) {
 		return
 	}
 	one.asking = true
-	url := one.URL
-	p.looks.Go(func() {
-		p.slots <- struct{}{}
-		w, err := ask(ctx, url)
-		<-p.slots
-		p.heard(one, w, err)
-	})
+	p.toAsk = append(p.toAsk, one)
+	if p.asking < askedAtOnce {
+		p.asking++
+		p.looks.Go(func() { p.ask(ctx, ask) })
+	}
 	p.mu.Unlock()
+}
+
+// ask asks one after the other while there is one to be asked: at the start of a large pool a goroutine for each
+// would be a thousand stacks, which the collector makes room for many times over.
+func (p *Pool) ask(ctx context.Context, ask func(context.Context, string) (Word, error)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.toAsk) > 0 {
+		one := p.toAsk[0]
+		p.toAsk = p.toAsk[1:]
+		url := one.URL
+		p.mu.Unlock()
+		w, err := ask(ctx, url)
+		p.heard(one, w, err)
+		p.mu.Lock()
+	}
+	p.asking--
 }
 
 // heard takes what one says of itself.
@@ -698,7 +713,8 @@ type Pool struct {
 	hooks   Hooks
 	ctx     context.Context // of Run
 	looks   sync.WaitGroup
-	slots   chan struct{}
+	toAsk   []*prover // for their health
+	asking  int       // how many are asked
 	changed chan struct{}
 }
 
@@ -717,7 +733,7 @@ func New(o Options) *Pool {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Pool{Options: o, all: map[string]*prover{}, lanes: map[string]*lane{}, holds: map[string]*hold{},
-		slots: make(chan struct{}, askedAtOnce), changed: make(chan struct{}, 1)}
+		changed: make(chan struct{}, 1)}
 }
 
 func (p *Pool) pause(n int) time.Duration {
