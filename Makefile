@@ -79,7 +79,7 @@ model: ## Hold the store against its model, over MODEL seeds of random operation
 explore: ## Explore larger worlds of the decisions, up to STATES states of each
 	go test ./sequencer/test/explorer -run '^TestWorlds$$' -timeout 24h -v -wide -batch 2000 -bound $(STATES)
 
-explore-pairs: ## Explore the decisions on two of a queue in flight, or on two processes, to the end, a quarter of an hour
+explore-pairs: ## Explore the decisions on two or three of a queue in flight, or on two processes, to the end, twenty minutes
 	go test ./sequencer/test/explorer -run '^TestWorlds$$' -timeout 24h -v -pairs -batch 2000
 
 mutants: setup ## Make every small mistake in turn, and see that a test notices it

@@ -153,7 +153,7 @@ func worldsOfTrains() []*World {
 	}
 }
 
-// Pairs are worlds of width 2, and of two processes, that end within minutes, each alone, and are
+// Pairs are worlds of width 2, one of 3, and of two processes, that end within minutes, each alone, and are
 // too many for every change.
 func Pairs() []*World {
 	pair := []int{2}
@@ -193,6 +193,8 @@ func Pairs() []*World {
 			Budget: Budget{Pause: 1, Differ: 1}},
 		{Name: "train, built, raised", Width: 2, Builds: true, AtOnce: 2, Queues: pair, Raise: true, Height: 1},
 		{Name: "train, built, a deadline", Width: 2, Builds: true, AtOnce: 2, Queues: pair, Height: 1, Deadline: 2},
+		// A million states; the whole of it is among those that do not end.
+		{Name: "train of three, built, prompt", Width: 3, Builds: true, AtOnce: 2, Queues: []int{3}, Prompt: true, Height: 1},
 		{Name: "train, at once, a crash", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Height: 1,
 			Budget: Budget{Crash: 1}},
 		{Name: "train, at once, errors", Width: 2, Commuting: true, AtOnce: 2, Queues: pair, Retries: 1, Height: 1,
