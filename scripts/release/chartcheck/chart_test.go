@@ -193,6 +193,8 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
+const payer = "B62qqGSmQpPaMqXyeBBKqWu4JNY9EWan1Zz1DRmTqkbiyWnNfi45yLr"
+
 // TestRefused: what would start badly, or show a secret, is not rendered at all.
 func TestRefused(t *testing.T) {
 	t.Parallel()
@@ -211,13 +213,24 @@ func TestRefused(t *testing.T) {
 		"replicas": func(v map[string]any) { v["replicas"] = 0 },
 		"accounts": func(v map[string]any) { v["workers"] = map[string]any{"accounts": []any{"B62"}} },
 		"keySecret": func(v map[string]any) {
-			v["workers"] = map[string]any{"accounts": []any{"B62qqGSmQpPaMqXyeBBKqWu4JNY9EWan1Zz1DRmTqkbiyWnNfi45yLr"}}
+			v["workers"] = map[string]any{"accounts": []any{payer}}
+		},
+		"signers.policy": func(v map[string]any) {
+			v["signers"] = map[string]any{"accounts": []any{payer}, "keySecret": "keys"}
+		},
+		"provers.max": func(v map[string]any) {
+			v["signers"] = map[string]any{"accounts": []any{payer}, "keySecret": "keys", "policy": map[string]any{"maxFee": "1"}}
+			v["provers"] = map[string]any{"replicas": 3, "max": 2}
+		},
+		"settings.SEQUENCER_PROVERS": func(v map[string]any) {
+			v["settings"].(map[string]any)["SEQUENCER_PROVERS"] = "http://p:3000"
+			v["signers"] = map[string]any{"accounts": []any{payer}, "keySecret": "keys", "policy": map[string]any{"maxFee": "1"}}
 		},
 		"typo": func(v map[string]any) { v["typo"] = true },
 		"keda.prometheus": func(v map[string]any) {
 			v["keda"] = map[string]any{"enabled": true}
 			v["workers"] = map[string]any{
-				"accounts":  []any{"B62qqGSmQpPaMqXyeBBKqWu4JNY9EWan1Zz1DRmTqkbiyWnNfi45yLr"},
+				"accounts":  []any{payer},
 				"keySecret": "keys",
 			}
 		},
@@ -242,29 +255,66 @@ func TestLedgersAlone(t *testing.T) {
 	checkObjects(t, decode(t, rendered))
 }
 
-// TestDocs renders the values that docs/production.md shows.
+// TestDocs renders the values that the pages show.
 func TestDocs(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../docs/production.md")
+	for page, least := range map[string]int{"production.md": 10, "keys.md": 10} {
+		text, err := os.ReadFile(filepath.Join("../../../docs", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, found := strings.Cut(string(text), "<!-- tested: values -->\n")
+		block, _, ended := strings.Cut(after, "\n\n")
+		if !found || !ended {
+			t.Fatalf("docs/%s shows no values", page)
+		}
+		path := filepath.Join(t.TempDir(), "values.yaml")
+		if err := os.WriteFile(path, []byte(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		rendered, err := render(t, values(t, path))
+		if err != nil {
+			t.Fatalf("docs/%s: %v", page, err)
+		}
+		objects := decode(t, rendered)
+		checkObjects(t, objects)
+		if len(objects) < least {
+			t.Errorf("docs/%s: %d objects", page, len(objects))
+		}
+	}
+}
+
+// TestApart: whoever runs contracts has no key and no Secret but the token, each prover that may run is named, and
+// who has a key reaches nothing.
+func TestApart(t *testing.T) {
+	t.Parallel()
+	rendered, err := render(t, values(t, "testdata/apart.values.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, found := strings.Cut(string(page), "<!-- tested: values -->\n")
-	block, _, ended := strings.Cut(after, "\n\n")
-	if !found || !ended {
-		t.Fatal("docs/production.md shows no values")
-	}
-	path := filepath.Join(t.TempDir(), "values.yaml")
-	if err := os.WriteFile(path, []byte(block), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	rendered, err := render(t, values(t, path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects := decode(t, rendered)
-	checkObjects(t, objects)
-	if len(objects) < 10 {
-		t.Errorf("%d objects", len(objects))
+	for _, o := range decode(t, rendered) {
+		switch is := o.Object.(type) {
+		case *corev1.ConfigMap:
+			if named := is.Data["SEQUENCER_PROVERS"]; named != "" && strings.Count(named, ",") != 3 {
+				t.Errorf("provers are %s", named)
+			}
+			if named := is.Data["SEQUENCER_SENDERS"]; named != "" && (!strings.Contains(named, "-signer-0.") || !strings.Contains(named, "-worker-0.")) {
+				t.Errorf("senders are %s", named)
+			}
+		case *appsv1.StatefulSet:
+			secrets := 0
+			for _, v := range is.Spec.Template.Spec.Volumes {
+				if v.Secret != nil {
+					secrets++
+				}
+			}
+			if keyless := strings.HasSuffix(is.Name, "-prover"); keyless != (secrets == 0) {
+				t.Errorf("%s is given %d Secrets", is.Name, secrets)
+			}
+		case *networkingv1.NetworkPolicy:
+			if strings.HasSuffix(is.Name, "-signer") && len(is.Spec.Egress) > 0 {
+				t.Errorf("%s may reach %v", is.Name, is.Spec.Egress)
+			}
+		}
 	}
 }

@@ -79,7 +79,7 @@ func checkPods(t *testing.T, p pods, names map[string]bool) {
 		s.SecurityContext.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
 		t.Errorf("%s: %+v", p.name, s.SecurityContext)
 	}
-	volumes := map[string]bool{"cache": true} // claimed by template
+	volumes := map[string]bool{"cache": true, "state": true} // claimed by template
 	for _, v := range s.Volumes {
 		volumes[v.Name] = true
 	}
