@@ -55,7 +55,7 @@ func BenchmarkAnswer(b *testing.B) {
 		UID: "mzxw6ytboi2gk3tpmfzgkyltmq", Queue: "claim-0123456789abcdef0123456789abcdef", Sequence: 123456, Type: "ANY", Data: body.Data,
 		Phase: tx.PhaseWaiting, ReceivedAt: time.UnixMilli(1_800_000_000_123),
 	}
-	a := new(api)
+	a := &api{Options: Options{Keys: NewKeyring(nil)}}
 	for b.Loop() {
 		if err := a.sendTransaction(httptest.NewRecorder(), http.StatusAccepted, t); err != nil {
 			b.Fatal(err)
