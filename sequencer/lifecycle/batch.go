@@ -131,7 +131,7 @@ func (v *View) unposted() Step {
 	switch {
 	case t.CancelRequested:
 		return v.cancelled()
-	case v.expired():
+	case v.Expired():
 		return v.overdue()
 	case v.Draining:
 		return v.wait(ReasonDraining)
@@ -346,7 +346,7 @@ func seenAs(a *tx.Attempt, seen *BatchSeen) tx.AttemptState {
 // unknownThere: the ledger does not know it, yet or any more.
 func (v *View) unknownThere(left time.Duration) Step {
 	b := &v.Batch
-	if !b.Idempotent || v.stops() || v.Txn.Ending != "" || v.Local.Resent >= maxReposts {
+	if !b.Idempotent || v.Stops() || v.Txn.Ending != "" || v.Local.Resent >= maxReposts {
 		return v.waitUntil(v.Clock.Add(left), ReasonAbsent)
 	}
 	next := v.Local.SentAt.Add(v.Policy.InclusionInterval << v.Local.Resent)

@@ -18,6 +18,14 @@ func (t *Tip) LastBefore(at time.Time) (slot uint32, known bool) {
 	return uint32(max(0, min(n, math.MaxUint32))), true
 }
 
+// Begins is when a slot begins, by Clock; zero if that is unknown.
+func (t *Tip) Begins(slot int64) time.Time {
+	if t.SlotTime == 0 || t.At.IsZero() {
+		return time.Time{}
+	}
+	return t.At.Add(slots(slot-int64(t.Slot), t.SlotTime))
+}
+
 // slotAt is the current slot at a time by Clock: nobody may have asked the chain for long.
 func (t *Tip) slotAt(clock time.Time) uint32 {
 	if t.SlotTime <= 0 || t.At.IsZero() || clock.Before(t.At) {
@@ -31,7 +39,7 @@ func (t *Tip) slotAt(clock time.Time) uint32 {
 // its end. What is in a block counts, too, unless its time is nearly over.
 func (v *View) lastSlot() (slot uint32, known bool) {
 	slot = v.Policy.LastSlot(v.Tip)
-	if p := v.Train.walk().last; p != nil && p.Txn.Open() && (v.Train.waits(p) || p.until() >= v.Policy.halfway(v.Tip)) {
+	if p := v.Train.Walk().Last; p != nil && p.Txn.Open() && (v.Train.waits(p) || p.until() >= v.Policy.halfway(v.Tip)) {
 		slot = min(slot, p.until())
 	}
 	if v.Txn.ExpiresAt.IsZero() {
@@ -41,10 +49,10 @@ func (v *View) lastSlot() (slot uint32, known bool) {
 	return min(slot, last), known
 }
 
-// expired reports whether the last slot before the deadline has come: what leaves now
+// Expired reports whether the last slot before the deadline has come: what leaves now
 // could not land any more, or only by luck. It is so by the clock of the chain or by that
 // of Redis, whichever is ahead; what is out is judged by the chain alone.
-func (v *View) expired() bool {
+func (v *View) Expired() bool {
 	at := v.Txn.ExpiresAt
 	if at.IsZero() {
 		return false
@@ -57,17 +65,15 @@ func (v *View) expired() bool {
 func (v *View) expiry() time.Time {
 	at := v.Clock.Add(v.Txn.ExpiresAt.Sub(v.Now))
 	last, known := v.Tip.LastBefore(v.Txn.ExpiresAt)
-	if known && !v.Tip.At.IsZero() {
-		if slot := v.Tip.At.Add(slots(int64(last)-int64(v.Tip.Slot), v.Tip.SlotTime)); slot.Before(at) {
-			return slot
-		}
+	if slot := v.Tip.Begins(int64(last)); known && !slot.IsZero() && slot.Before(at) {
+		return slot
 	}
 	return at
 }
 
-// stops reports whether no further attempt is made: a person took it back, or its deadline
+// Stops reports whether no further attempt is made: a person took it back, or its deadline
 // has come.
-func (v *View) stops() bool { return v.Txn.CancelRequested || v.expired() }
+func (v *View) Stops() bool { return v.Txn.CancelRequested || v.Expired() }
 
 // stopped ends what stops and has nothing open.
 func (v *View) stopped() Step {
@@ -84,12 +90,12 @@ func (v *View) overdue() Step {
 	}
 	why := ""
 	if e := v.Txn.Error; e != nil && e.Code != tx.CodeExpired {
-		why = because(e)
+		why = " (" + e.Words() + ")"
 	}
 	s := v.with(dropPlan(v.Now)).end(tx.PhaseFailed, ReasonOverdue)
 	s.Aside.Code = tx.CodeExpired
-	s.Txn.Error = &tx.Error{Code: tx.CodeExpired, Message: "its deadline, " + stamp(v.Txn.ExpiresAt) +
-		", came before it took effect" + why}
+	s.Txn.Error = &tx.Error{Code: tx.CodeExpired, Message: "its deadline, " +
+		v.Txn.ExpiresAt.UTC().Format(time.RFC3339) + ", came before it took effect" + why}
 	return s
 }
 
@@ -135,7 +141,7 @@ func (s *Scene) inTime(d said) said {
 		slot = fmt.Sprintf(", which is slot %d", last)
 	}
 	switch {
-	case !s.expired():
+	case !s.Expired():
 		d.summary += fmt.Sprintf(" It lands before its deadline, %s%s, or never.", stamp(t.ExpiresAt), slot)
 	case t.Open():
 		d.summary += fmt.Sprintf(" Its deadline, %s%s, has come: nothing more is sent, and it ends when what was sent "+

@@ -24,7 +24,7 @@ func (c *checker) inTime(v *View, s *Step) {
 	if v.Txn.ExpiresAt.IsZero() {
 		return
 	}
-	if s.Do.Leaves() && v.expired() && !v.dispatchUnderWay() {
+	if s.Do.Leaves() && v.Expired() && !v.dispatchUnderWay() {
 		c.wrong(v, s, "%s after its deadline", s.Do.Kind)
 	}
 	if s.Do.Kind == Dispatch {
@@ -34,7 +34,7 @@ func (c *checker) inTime(v *View, s *Step) {
 		return
 	}
 	last, known := v.Tip.LastBefore(v.Txn.ExpiresAt)
-	if a := s.Txn.Last(); !known || a.ValidUntil > last || v.expired() {
+	if a := s.Txn.Last(); !known || a.ValidUntil > last || v.Expired() {
 		c.wrong(v, s, "valid until slot %d, and its deadline is %d", a.ValidUntil, last)
 	}
 }

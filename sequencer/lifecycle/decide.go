@@ -28,7 +28,7 @@ func Decide(v *View) Step {
 		return s
 	}
 	s := v.endInOrder(v.slipping(v.lookBack(phases[v.Txn.Phase](v))))
-	if s.Txn == nil && !v.Txn.ExpiresAt.IsZero() && !v.expired() {
+	if s.Txn == nil && !v.Txn.ExpiresAt.IsZero() && !v.Expired() {
 		if at := v.expiry(); s.Look.IsZero() || at.Before(s.Look) {
 			s.Look = at
 		}
@@ -130,13 +130,13 @@ func (v *View) endsUndispatched() (s Step, ends bool) {
 	switch {
 	case v.awaitsEnd():
 		return v.with(dropPlan(v.Now)).closed(ReasonBack), true
-	case v.stops() && !open:
+	case v.Stops() && !open:
 		return v.stopped(), true
 	case v.Txn.Ending == tx.PhaseFailing && !open:
 		s = v.with(dropPlan(v.Now)).to(tx.PhaseFailing, ReasonBack)
 		s.Txn.Ending = ""
 		return s, true
-	case v.expired() && !v.dispatchUnderWay():
+	case v.Expired() && !v.dispatchUnderWay():
 		return v.outstays(), true
 	}
 	return s, false
@@ -216,7 +216,7 @@ func (v *View) sent() Step {
 	if !t.Open() {
 		return v.closed(ReasonSettled) // by what Redis had forgotten: nothing is to be sent
 	}
-	if v.expired() && !t.Legacy() {
+	if v.Expired() && !t.Legacy() {
 		s := v.unfresh().to(tx.PhaseWatching, ReasonOverdue) // and nothing leaves
 		s.noteSaid()
 		return s
@@ -275,7 +275,7 @@ func (v *View) failing() Step {
 		return v.ask(AskSender, ReasonWeighing)
 	}
 	unusable := asked.Sender.Gone || asked.Sender.Unusable
-	if asked.Retries == nil && !unusable && v.Known && !v.stops() {
+	if asked.Retries == nil && !unusable && v.Known && !v.Stops() {
 		if v.Draining {
 			return v.wait(ReasonDraining) // the worker may be away for longer than this process is there
 		}
@@ -288,9 +288,9 @@ func (v *View) failing() Step {
 func (v *View) weighed(elsewhere bool) Step {
 	t := v.Txn
 	switch {
-	case v.stops() && !t.Open():
+	case v.Stops() && !t.Open():
 		return v.stopped()
-	case v.stops() || t.Retries >= v.retries():
+	case v.Stops() || t.Retries >= v.retries():
 		return v.usedUp()
 	case !t.Open() && elsewhere:
 		return v.back(ReasonBack)
@@ -347,11 +347,11 @@ func (v *View) back(why Reason) Step {
 func (v *View) delayed() Step {
 	t := v.Txn
 	switch {
-	case v.stops() && !t.Open():
+	case v.Stops() && !t.Open():
 		return v.stopped()
 	case t.Open() && v.settled():
 		return v.to(tx.PhaseWatching, ReasonSettled) // its worker may be away for longer than what is open can land
-	case v.expired():
+	case v.Expired():
 		return v.outstays()
 	}
 	if left := t.DueAt.Sub(v.Now); left > 0 {

@@ -224,7 +224,7 @@ func (s *Scene) unconfirmed() time.Time {
 
 // settling speaks of what counts once it is deep enough.
 func (s *Scene) settling(what string) said {
-	g, deep := &s.Sighting, s.endDepth()
+	g, deep := &s.Sighting, s.EndDepth()
 	next := Next{Action: StepRetry}
 	if s.last() || g.Fate == tx.FateFailed && g.Failure.Permanent {
 		next.Action = StepEnd
@@ -239,13 +239,14 @@ func (s *Scene) pooled() said {
 	if t.Legacy() && !g.Agreed && s.Now.Sub(t.Last().StartedAt) > toldFor {
 		return s.stuck()
 	}
-	next := Next{Action: StepRaiseFee, At: s.slot(upTo(FirstSlot(t), s.Policy.BumpAfter))}
+	due, _ := s.RaiseSlot()
+	next := Next{Action: StepRaiseFee, At: s.slot(int64(due))}
 	switch {
 	case t.Legacy() || s.last():
 		next = Next{Action: StepWatch, At: s.Now.Add(s.Policy.InclusionInterval)}
-	case s.atCap():
+	case s.AtCap():
 		next = Next{Action: StepSendAgain}
-	case s.pays():
+	case s.Pays():
 		next = Next{Action: StepSendAgain}
 		return s.landing("In "+pools(g)+", waiting for a block. It pays what the market asks for.", pools(g), next)
 	}
@@ -266,7 +267,7 @@ func (s *Scene) absent() said {
 		return s.landing("It was sent, and no node shows it; it may still land.",
 			nowhere, Next{Action: StepEnd, At: s.lastSlot()})
 	}
-	a := lastOut(s.Txn)
+	a := s.Txn.FindLast((*tx.Attempt).WasOut)
 	switch {
 	case a.Stalled() && a.Cause != tx.CauseNetwork && s.Now.Sub(s.Txn.ChangedAt) < unheardFor:
 	case a.Stalled() && a.Cause != tx.CauseNetwork:
@@ -290,7 +291,7 @@ func (s *Scene) landing(text, detail string, next Next) said {
 }
 
 // last says whether no further attempt is made.
-func (s *Scene) last() bool { return s.stops() || s.Txn.Ending != "" }
+func (s *Scene) last() bool { return s.Stops() || s.Txn.Ending != "" }
 
 // noMore is the sentence that says so, if it is so.
 func (s *Scene) noMore() string {
@@ -369,7 +370,7 @@ func (s *Scene) endedBy() said {
 	switch {
 	case code == tx.CodeCancelled:
 		d.summary = "It was cancelled before it took effect."
-	case code == tx.CodeExpired && s.expired():
+	case code == tx.CodeExpired && s.Expired():
 		d.summary, d.wait.Detail = upper(t.Error.Message)+".", ""
 	case t.Phase == tx.PhaseUnresolved && t.Open():
 		return said{

@@ -20,13 +20,13 @@ func (s *Scene) amongOthers(d said) said {
 
 // joining says why what is next of its queue is not in flight behind the others yet.
 func (s *Scene) joining(d said) said {
-	around := s.Train.walk()
-	last := around.last
+	around := s.Train.Walk()
+	last := around.Last
 	if s.Width < 2 || s.Place.Ahead > 0 || last == nil {
 		return d
 	}
 	wait := func(code WaitCode, format string, args ...any) said {
-		detail := fmt.Sprintf("%d in flight ahead, %d of them in no block", len(s.Train.Ahead), around.waiting)
+		detail := fmt.Sprintf("%d in flight ahead, %d of them in no block", len(s.Train.Ahead), around.Waiting)
 		return said{"Next of its queue; " + fmt.Sprintf(format, args...), Wait{Code: code, Detail: detail}, d.next}
 	}
 	switch {
@@ -49,11 +49,11 @@ func (s *Scene) joining(d said) said {
 			s.Train.Ahead[slices.IndexFunc(s.Train.Ahead, lost)].Txn.UID)
 	case s.Barrier != "":
 		return wait(WaitBarrier, "it waits for all in flight, because %s.", s.Barrier)
-	case around.waiting >= s.Width:
+	case around.Waiting >= s.Width:
 		return wait(WaitBehind, "%d of it are pending, and no more may be at once.", s.Width)
 	}
 	when := "a node has taken the last of them (%s)"
-	if s.Train.sideBySide() {
+	if s.Train.SideBySide() {
 		when += ", or their worker, if it makes several at a time, has room for one more"
 	}
 	return wait(WaitBehind, "it joins those in flight when "+when+", unless another queue waits for a sender.",
@@ -71,10 +71,10 @@ func (s *Scene) outOfUse(account string) string {
 
 // member says what is ahead of, and behind, what is in flight itself.
 func (s *Scene) member(d said) said {
-	t, around := s.Txn, s.Train.walk()
+	t, around := s.Txn, s.Train.Walk()
 	ahead, behind := len(s.Train.Ahead), len(s.Train.Behind)
 	switch {
-	case s.staysBehind():
+	case s.StaysBehind():
 		return said{"It failed because one ahead of it had. It keeps its place, and is made anew when those ahead are in " +
 			"flight again and half of them in a block.",
 			Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepAskWorker}}
@@ -82,21 +82,20 @@ func (s *Scene) member(d said) said {
 		return said{fmt.Sprintf("Nothing of it is out, and it leaves its sender when the %d behind it have gone back.",
 			behind),
 			Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d behind", behind)}, Next{Action: StepWatch}}
-	case around.broken != nil && t.Open():
+	case around.Broken != nil && t.Open():
 		d.summary += fmt.Sprintf(" What is ahead of it (%s) will not come as it was to: "+
-			"the chain settles what becomes of it.",
-			s.brokenAhead())
+			"the chain settles what becomes of it.", around.Broken.Txn.UID)
 		d.wait.Code, d.next = WaitBroken, Next{Action: StepWatch}
 		return d
-	case around.lost():
+	case around.Lost() != nil:
 		then := "and is made anew"
 		if last := t.Last(); last != nil && (last.State == tx.Early || last.ProvedAhead()) {
 			then = "with its proof when it has one"
 		}
 		return said{fmt.Sprintf("What is ahead of it (%s) will not come as it was to: "+
-			"it goes back to its place, %s.", s.brokenAhead(), then),
+			"it goes back to its place, %s.", around.Lost().Txn.UID, then),
 			Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d ahead", ahead)}, Next{Action: StepBind}}
-	case s.hasFailed() && around.successorOpen:
+	case s.hasFailed() && around.SuccessorOpen:
 		why := " Made on it were the %d behind it: nothing is tried before none of them can land."
 		if s.Train.Commuting {
 			why = " It is tried again when the %d behind it, which do not need it, have landed or cannot land."
@@ -118,7 +117,7 @@ func (s *Scene) hasFailed() bool {
 
 // follower says what is ahead of what goes on in its order.
 func (s *Scene) follower(d said) said {
-	t, ahead, first := s.Txn, len(s.Train.Ahead), s.Train.walk().first
+	t, ahead, first := s.Txn, len(s.Train.Ahead), s.Train.Walk().First
 	switch {
 	case s.hasFailed() && t.Deferred > 0 && (t.Last() == nil || !t.Last().Pending()):
 		again := "It went back to its place once; it is made again when the %d ahead of it are in a block."
@@ -141,16 +140,7 @@ func (s *Scene) follower(d said) said {
 
 // lost reports whether an attempt of m has come to nothing, so that there is to be another.
 func lost(m Member) bool {
-	return !m.inOrder() && m.Txn.Phase != tx.PhaseDispatching || m.Txn.Phase == tx.PhaseDispatching &&
+	return !m.InOrder() && m.Txn.Phase != tx.PhaseDispatching || m.Txn.Phase == tx.PhaseDispatching &&
 		m.Txn.Last() != nil &&
 		!m.Txn.Last().Pending() && !m.Txn.Last().ProvedAhead()
-}
-
-// brokenAhead is the first ahead that is not, or will not be, what was built on.
-func (s *Scene) brokenAhead() string {
-	i := slices.IndexFunc(s.Train.Ahead, func(m Member) bool {
-		as := s.Train.standing(&m)
-		return as == fallen || as == made && s.Txn.Open()
-	})
-	return s.Train.Ahead[i].Txn.UID
 }

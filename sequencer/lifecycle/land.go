@@ -86,7 +86,7 @@ func doneIn(g *tx.Sighting) []byte {
 
 // settle acts on what has become of all open attempts: it stands deep enough, and none has landed.
 func (v *View) settle() Step {
-	t, g, w := v.Txn, &v.Sighting, v.Train.walk()
+	t, g, w := v.Txn, &v.Sighting, v.Train.Walk()
 	if v.Train.Unseen || len(v.Train.Ahead) > 0 && !w.unready() && g.Fate != tx.FateExpired {
 		return v.wait(ReasonBehind) // the predecessors' nonces come first
 	}
@@ -128,7 +128,7 @@ func (v *View) afterClosed(u *View) (s Step) {
 		s = u.to(v.Txn.Phase, ReasonSettled)
 	case !settled && v.hasPredecessor():
 		s = u.retryInPlace(0)
-	case v.hasPredecessor() && !v.stops() && !v.Train.Commuting:
+	case v.hasPredecessor() && !v.Stops() && !v.Train.Commuting:
 		s = u.back(ReasonSettled)
 	case v.rejected():
 		// What the archive alone shows is not safe to retry: a person has to.
@@ -190,7 +190,7 @@ func (v *View) keptByGateway() bool {
 // to be signed again.
 func (v *View) stalled() bool {
 	t := v.Txn
-	return lastOut(t).Stalled() && t.Ending == "" && !v.stops() && !v.expired() && v.Train.alone()
+	return lastOut(t).Stalled() && t.Ending == "" && !v.Stops() && !v.Expired() && v.Train.alone()
 }
 
 // closeAttempt ends an attempt by what the chain shows; failed: it is the one in the block.

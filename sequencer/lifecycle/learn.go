@@ -27,7 +27,7 @@ func (r SenderTold) learn(v *View) Step {
 }
 
 func (r RetriesTold) learn(v *View) Step {
-	if r.Elsewhere && v.unwatched() && !v.stops() {
+	if r.Elsewhere && v.unwatched() && !v.Stops() {
 		s := v.back(ReasonBack)
 		s.Txn.Ending = tx.PhaseFailing // it is weighed where it is bound next
 		return s
@@ -186,7 +186,7 @@ func (v *View) made(r Answer) Step {
 // signed: the bytes are stored before one of them leaves. From here on the attempt is
 // open.
 func (v *View) signed(r Answer) Step {
-	if v.stops() && !v.Txn.Open() {
+	if v.Stops() && !v.Txn.Open() {
 		return v.stopped()
 	}
 	unplaced := v.Txn.Last().State == tx.Early
@@ -364,7 +364,7 @@ func (d Denied) learn(v *View) Step {
 			}
 			t.Error = e
 		})
-		if v.stops() {
+		if v.Stops() {
 			return u.stopped()
 		}
 		return u.back(ReasonBack)

@@ -33,7 +33,7 @@ func (v *View) order(o tx.Order) (Step, error) {
 	case tx.OrderRetry:
 		return v.again()
 	case tx.OrderExpire:
-		if t := v.Txn; t.Phase != tx.PhaseWaiting || t.Open() || !v.expired() || t.Ending == tx.PhaseDone {
+		if t := v.Txn; t.Phase != tx.PhaseWaiting || t.Open() || !v.Expired() || t.Ending == tx.PhaseDone {
 			return Step{}, tx.ErrNotExpired
 		}
 		return v.overdue(), nil
@@ -55,7 +55,7 @@ func (v *View) mayLandOr(why error) error {
 func (v *View) again() (Step, error) {
 	t := v.Txn
 	same := t.Ledger != "" && v.Batch.Known && v.Batch.Idempotent // which takes it as the same
-	if t.Phase != tx.PhaseFailed && t.Phase != tx.PhaseUnresolved || t.Open() && !same || v.expired() {
+	if t.Phase != tx.PhaseFailed && t.Phase != tx.PhaseUnresolved || t.Open() && !same || v.Expired() {
 		return Step{}, v.mayLandOr(tx.ErrNotRetryable)
 	}
 	return v.with(func(t *tx.Transaction) {
@@ -144,7 +144,7 @@ func hasStood(t *tx.Transaction) *tx.Attempt {
 // closed goes on where nothing is open any more, and nothing has landed.
 func (v *View) closed(why Reason) Step {
 	switch {
-	case v.Txn.Ending != tx.PhaseDone && v.Txn.Ending != tx.PhaseUnresolved && !v.Txn.CancelRequested && v.expired():
+	case v.Txn.Ending != tx.PhaseDone && v.Txn.Ending != tx.PhaseUnresolved && !v.Txn.CancelRequested && v.Expired():
 		return v.overdue()
 	case v.Txn.Ending == tx.PhaseDone && hasStood(v.Txn) != nil:
 		a := hasStood(v.Txn)

@@ -233,7 +233,7 @@ func (v *View) deferred(d deferral) Step {
 		return s
 	}
 	u.Local.Own, u.Local.Marked, u.Local.Asked = 0, 0, Asked{}
-	if !u.Txn.Open() && u.stops() {
+	if !u.Txn.Open() && u.Stops() {
 		s := u.stopped() // back in its queue it would be tried anew
 		s.Aside.Rest = rest
 		return s

@@ -104,7 +104,7 @@ func (c *checker) decides(v *View) {
 	if again := Decide(v); !reflect.DeepEqual(s, again) {
 		c.wrong(v, &again, "decided otherwise: %s", told(v, s))
 	}
-	if s.Txn == nil && s.Look.IsZero() && !v.Txn.ExpiresAt.IsZero() && !v.expired() {
+	if s.Txn == nil && s.Look.IsZero() && !v.Txn.ExpiresAt.IsZero() && !v.Expired() {
 		c.wrong(v, &s, "nobody looks at it when its deadline comes")
 	}
 	if s.Txn != nil && s.Do != (Effect{}) {
@@ -170,7 +170,7 @@ func (c *checker) change(v *View, s *Step) {
 	case a.Phase == tx.PhaseUnresolved && b.Phase != tx.PhaseUnresolved && open && s.Aside.Code != tx.CodeOutcomeUnknown:
 		c.wrong(v, s, "UNRESOLVED, and something is open")
 	case (a.Phase == tx.PhaseSent || a.Phase == tx.PhaseWatching) && !open && a.Ending == "" &&
-		!v.with(func(t *tx.Transaction) { *t = *a }).stops():
+		!v.with(func(t *tx.Transaction) { *t = *a }).Stops():
 		c.wrong(v, s, "waits for a block, and nothing is open")
 	case a.Landed != 0 && (a.Phase != tx.PhaseDone || a.Attempt(a.Landed) == nil ||
 		a.Attempt(a.Landed).State != tx.Included):

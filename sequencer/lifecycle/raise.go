@@ -13,37 +13,39 @@ import (
 // mayRaise reports whether another attempt at the same nonce may be made.
 func (v *View) mayRaise() bool {
 	t := v.Txn
-	if t.Phase != tx.PhaseWatching || v.stops() || t.Ending != "" || !v.Known || t.Legacy() ||
+	if t.Phase != tx.PhaseWatching || v.Stops() || t.Ending != "" || !v.Known || t.Legacy() ||
 		!v.oldestPending() && !v.outranked() {
 		return false
 	}
-	return feeHighest(t) < v.feeMax()
+	return !v.AtCap()
 }
+
+// AtCap reports whether what is open pays all that it may.
+func (v *View) AtCap() bool { return feeHighest(v.Txn) >= v.feeMax() }
 
 // lingersAt is when the last raise of the fee, or the first sending, is long enough ago
 // to raise it. It counts the slots of the chain, which stand still when the chain does;
 // the answer is then a time that has not come, to be asked again. What this process has
 // sent just now has waited for nothing yet, however old its plan is.
 func (v *View) lingersAt() time.Time {
-	since := FirstSlot(v.Txn)
 	wait := v.Local.SentAt.Add(slots(int64(v.Policy.BumpAfter), v.Tip.SlotTime))
 	if v.Local.Costly.After(wait) {
 		wait = v.Local.Costly
 	}
-	if since == 0 || v.Tip.TipSlot < upTo(since, v.Policy.BumpAfter) {
+	if slot, known := v.RaiseSlot(); !known || v.Tip.TipSlot < slot {
 		return v.Clock.Add(max(v.Tip.SlotTime, time.Second))
 	}
 	return wait
 }
 
-// FirstSlot is the slot from which on the latest attempt of t has waited; 0 if it is
-// not known.
-func FirstSlot(t *tx.Transaction) uint32 {
+// RaiseSlot is the slot in which the latest attempt has waited long enough for a raise. False: it is
+// not known since when it waits.
+func (v *View) RaiseSlot() (slot uint32, known bool) {
 	var since uint32
-	for i := range t.Attempts {
-		since = max(since, t.Attempts[i].SentSlot, t.Attempts[i].Slot)
+	for i := range v.Txn.Attempts {
+		since = max(since, v.Txn.Attempts[i].SentSlot, v.Txn.Attempts[i].Slot)
 	}
-	return since
+	return upTo(since, v.Policy.BumpAfter), since > 0
 }
 
 // raise plans another attempt at the same nonce that pays more. Only one of them can
@@ -84,7 +86,7 @@ func (v *View) raising(a *tx.Attempt) Step {
 	switch {
 	case bytes == nil:
 		return v.ask(AskBytes, ReasonRaising)
-	case (bytes.Command == nil || v.Local.NoResign) && v.Train.walk().successorOpen:
+	case (bytes.Command == nil || v.Local.NoResign) && v.Train.Walk().SuccessorOpen:
 		return v.notRaised(&tx.Error{Code: tx.CodeNotRaised, Message: "others were made on it: it is not proved again"})
 	case bytes.Command == nil || v.Local.NoResign:
 		return v.do(Effect{Kind: Prove, Number: a.Number}, ReasonRaising)
@@ -171,8 +173,8 @@ func feeHighest(t *tx.Transaction) (fee uint64) {
 	return fee
 }
 
-// pays reports whether what is open pays what the market asks for.
-func (v *View) pays() bool {
+// Pays reports whether what is open pays what the market asks for.
+func (v *View) Pays() bool {
 	q := v.quote(v.weight())
 	return q.Pays(feeHighest(v.Txn))
 }
@@ -204,7 +206,7 @@ func (v *View) along() uint64 {
 // rankAhead is the lowest rank of those ahead that are in no block, 0 if none is or that one has
 // not been raised: what was dear from the start takes nobody along.
 func (v *View) rankAhead() uint64 {
-	if lowest := v.Train.walk().lowest; lowest != nil && lowest.raised() {
+	if lowest := v.Train.Walk().lowest; lowest != nil && lowest.raised() {
 		return lowest.rank()
 	}
 	return 0

@@ -119,7 +119,7 @@ func (v *View) make(a *tx.Attempt) Step {
 		return v.do(Effect{Kind: Resign, Number: a.Number}, ReasonProving)
 	}
 	switch {
-	case v.apart(), v.buildable(a) && v.Train.walk().unbuilt:
+	case v.apart(), v.buildable(a) && v.Train.Walk().unbuilt:
 		return v.wait(ReasonBehind)
 	case v.buildable(a):
 		return v.do(Effect{Kind: Build, Number: a.Number}, ReasonProving)

@@ -432,12 +432,12 @@ func TestInOrder(t *testing.T) {
 	for o, want := range map[tx.AttemptState]bool{tx.Planned: false, tx.Unknown: false, tx.Signed: true, tx.Sent: true,
 		tx.Pooled: true} {
 		m := Member{Txn: tried(tryAt("S", 3, o))}
-		if m.inOrder() != want {
+		if m.InOrder() != want {
 			t.Errorf("%s: in order %t", o, !want)
 		}
 	}
 	anew := Member{Txn: tried(tryAt("S", 3, tx.Sent), ended(tryAt("S", 3, tx.Refused)))}
-	if anew.inOrder() {
+	if anew.InOrder() {
 		t.Error("in order, and another attempt is to be made")
 	}
 	over := tried(ended(tryAt("S", 3, tx.Included)))

@@ -28,16 +28,16 @@ func deepen(t *tx.Transaction) {
 // ends reports whether what ended the attempts stands deep enough to be acted on.
 func (v *View) ends() bool {
 	g := &v.Sighting
-	return v.settled() || g.Fate == tx.FateFailed && g.Agreed && !g.Archived && g.Depth >= v.endDepth()
+	return v.settled() || g.Fate == tx.FateFailed && g.Agreed && !g.Archived && g.Depth >= v.EndDepth()
 }
 
-// endDepth is how deep what ended the attempts has to stand for that.
-func (v *View) endDepth() int {
-	t, g, early, w := v.Txn, &v.Sighting, v.Policy.RetryDepth, v.Train.walk()
+// EndDepth is how deep what ended the attempts has to stand for that.
+func (v *View) EndDepth() int {
+	t, g, early, w := v.Txn, &v.Sighting, v.Policy.RetryDepth, v.Train.Walk()
 	open := t.FirstOpen()
 	switch {
 	case early <= 0, g.Fate != tx.FateFailed, open == nil, t.Legacy():
-	case open.State == tx.Resurfaced, t.Shallow() != nil, !t.Phase.Bound(), t.Ending != "", v.stops():
+	case open.State == tx.Resurfaced, t.Shallow() != nil, !t.Phase.Bound(), t.Ending != "", v.Stops():
 	case v.Train.Commuting && !v.Train.alone():
 	case !v.hasPredecessor() && g.Failure.Permanent,
 		v.hasPredecessor() && (!w.unready() || !w.mends):
@@ -64,7 +64,7 @@ func (v *View) detained(s Step) Step {
 	switch {
 	case t.Phase == tx.PhaseDone:
 		u.Ending, u.Done = t.Phase, t.Done
-	case !v.stops():
+	case !v.Stops():
 		u.Ending = t.Phase
 	}
 	if u.Phase != tx.PhaseWatching {
@@ -154,17 +154,17 @@ func (v *View) retryInPlace(pause time.Duration) Step {
 	return s
 }
 
-// staysBehind reports whether it waits in its place until those ahead are in flight again,
+// StaysBehind reports whether it waits in its place until those ahead are in flight again,
 // and half of them in a block: what has broken once may break again.
-func (v *View) staysBehind() bool {
+func (v *View) StaysBehind() bool {
 	t := v.Txn
-	if len(v.Train.Ahead) == 0 || t.Shallow() == nil || t.Open() || t.Last().Pending() || !v.Train.walk().mends {
+	if len(v.Train.Ahead) == 0 || t.Shallow() == nil || t.Open() || t.Last().Pending() || !v.Train.Walk().mends {
 		return false
 	}
 	if _, inOrder := v.nextNonce(); !inOrder {
 		return true
 	}
-	return v.Train.walk().waiting >= max(1, (len(v.Train.Ahead)+len(v.Train.Behind)+1)/2)
+	return v.Train.Walk().Waiting >= max(1, (len(v.Train.Ahead)+len(v.Train.Behind)+1)/2)
 }
 
 // reappeared reports whether an account whose next nonce is this may have what is shallow

@@ -81,9 +81,9 @@ func (m *Member) mayLand() bool {
 	return !m.Sighting.Fate.Ends() && m.Txn.MayLand()
 }
 
-// inOrder reports whether m may land at its nonce, and needs no other attempt. What Redis forgot
+// InOrder reports whether m may land at its nonce, and needs no other attempt. What Redis forgot
 // and got back is dispatching, and is sent by its last attempt.
-func (m *Member) inOrder() bool {
+func (m *Member) InOrder() bool {
 	if !m.mayLand() || m.Txn.Legacy() {
 		return false
 	}
@@ -141,18 +141,18 @@ func (m *Member) until() (last uint32) {
 	return last
 }
 
-// surroundings are what one walk along a train, from the front, tells of those around a transaction.
-type surroundings struct {
+// Surroundings are what one walk along a train, from the front, tells of those around a transaction.
+type Surroundings struct {
 	// Of those ahead.
-	// foremost are the first that stand so, nil where none does; broken is the first that is out of
+	// foremost are the first that stand so, nil where none does; Broken is the first that is out of
 	// order: what was built on it stands on nothing.
 	foremost [standings]*Member
-	broken   *Member
-	last     *Member     // the direct predecessor, nil if there is none
+	Broken   *Member
+	Last     *Member     // the direct predecessor, nil if there is none
 	open     *tx.Attempt // of the last that has something open, nil if none has
-	waiting  int         // how many are in no block that counts for their successors
+	Waiting  int         // how many are in no block that counts for their successors
 	placed   int         // how many of these have a nonce
-	first    *Member     // the foremost of these
+	First    *Member     // the foremost of these
 	lowest   *Member     // the first of these that ranks lowest
 	barred   bool        // one may have nothing beside it
 	comes    bool        // one is still being proved or sent
@@ -161,19 +161,20 @@ type surroundings struct {
 	mayLand  bool        // one may land, or has landed and is not DONE yet
 	mends    bool        // all may land, or are to be tried again in their positions
 	// Of those behind.
-	successorOpen bool // one may still land, so its predecessor's bytes have to
+	SuccessorOpen bool // one may still land, so its predecessor's bytes have to
 	trails        bool // one is not over, nor to be tried again there: nothing begins ahead of it
 }
 
-func (t *Train) walk() surroundings {
-	w := surroundings{rises: rise(t.Ahead), mends: !t.Unseen}
+// Walk goes along the train once.
+func (t *Train) Walk() Surroundings {
+	w := Surroundings{rises: rise(t.Ahead), mends: !t.Unseen}
 	for i := range t.Ahead {
 		w.countAhead(t, &t.Ahead[i])
 	}
 	for i := range t.Behind {
 		m := &t.Behind[i]
-		w.successorOpen = w.successorOpen || m.Txn.Open()
-		w.trails = w.trails || !m.retries() && (!t.sideBySide() || !m.takesNone())
+		w.SuccessorOpen = w.SuccessorOpen || m.Txn.Open()
+		w.trails = w.trails || !m.retries() && (!t.SideBySide() || !m.takesNone())
 	}
 	w.comes = w.comes && !w.barred
 	return w
@@ -194,7 +195,7 @@ const (
 // standing is how m stands to those behind it.
 func (t *Train) standing(m *Member) standing {
 	switch {
-	case m.inOrder():
+	case m.InOrder():
 		return ready
 	case t.Commuting && m.Failed():
 		return spent
@@ -204,34 +205,34 @@ func (t *Train) standing(m *Member) standing {
 	return fallen
 }
 
-// lost reports whether one ahead is out of order, and nobody is making it anew.
-func (w *surroundings) lost() bool { return w.foremost[fallen] != nil }
+// Lost is the first ahead that is out of order, and that nobody is making anew.
+func (w *Surroundings) Lost() *Member { return w.foremost[fallen] }
 
 // unready is lost, and what failed without breaking anything counts as well.
-func (w *surroundings) unready() bool { return w.lost() || w.foremost[spent] != nil }
+func (w *Surroundings) unready() bool { return w.Lost() != nil || w.foremost[spent] != nil }
 
-func (w *surroundings) countAhead(t *Train, m *Member) {
+func (w *Surroundings) countAhead(t *Train, m *Member) {
 	as := t.standing(m)
 	w.foremost[as] = cmp.Or(w.foremost[as], m)
-	w.broken = cmp.Or(w.broken, w.foremost[made], w.foremost[fallen])
+	w.Broken = cmp.Or(w.Broken, w.foremost[made], w.foremost[fallen])
 	w.mends = w.mends && (as == ready || m.retries())
 	w.mayLand = w.mayLand || m.mayLand() && !m.Sighting.Passed
 	w.barred = w.barred || m.goesAlone()
-	w.comes = w.comes || as == made || t.sideBySide() && m.leaving()
+	w.comes = w.comes || as == made || t.SideBySide() && m.leaving()
 	w.unbuilt = w.unbuilt || as == made && m.Leaves() == ""
-	w.last, w.open = m, cmp.Or(m.Txn.FirstOpen(), w.open)
+	w.Last, w.open = m, cmp.Or(m.Txn.FirstOpen(), w.open)
 	if t.waits(m) {
 		w.waitFor(m)
 	}
 }
 
 // waitFor counts a member ahead that is in no block.
-func (w *surroundings) waitFor(m *Member) {
+func (w *Surroundings) waitFor(m *Member) {
 	if m.Txn.Open() {
 		w.placed++
 	}
-	w.waiting++
-	w.first = cmp.Or(w.first, m)
+	w.Waiting++
+	w.First = cmp.Or(w.First, m)
 	if w.lowest == nil || m.rank() < w.lowest.rank() {
 		w.lowest = m
 	}
@@ -245,7 +246,7 @@ func (t *Train) alone() bool { return len(t.Ahead)+len(t.Behind) == 0 && !t.Unse
 
 // moves reports whether another member may take one of the sender's nonces first. Those that are
 // tried again behind it do not: they wait until it is in flight.
-func (t *Train) moves() bool { return len(t.Ahead) > 0 || t.Unseen || t.walk().trails }
+func (t *Train) moves() bool { return len(t.Ahead) > 0 || t.Unseen || t.Walk().trails }
 
 // Joins reports whether one more may be put behind the members of a train: each is in order and
 // may have others beside it, a node has accepted the last, and fewer than width are in no block.
@@ -261,7 +262,7 @@ func (p *Policy) Joins(members []Member, width, atOnce int, builds bool, tip Tip
 		if !m.followed(atOnce, builds) {
 			return false
 		}
-		if m.inOrder() {
+		if m.InOrder() {
 			last = m
 		} else if m.Txn.Last().Pending() {
 			proving++
@@ -285,7 +286,7 @@ func Spare(width, atOnce int) int {
 // followed reports whether m lets one more join behind it.
 func (m *Member) followed(atOnce int, builds bool) bool {
 	made := atOnce > 1 && m.making() && (!builds || !m.ends() && m.Leaves() != "")
-	return m.Txn.Ending == "" && !m.goesAlone() && (m.inOrder() || made)
+	return m.Txn.Ending == "" && !m.goesAlone() && (m.InOrder() || made)
 }
 
 // mayPrecede reports whether one more may join behind m, the last that is in flight.
@@ -315,11 +316,11 @@ func (p *Policy) halfway(tip Tip) uint32 { return upTo(max(tip.TipSlot, tip.Slot
 // nextNonce is the one behind the predecessors' nonces. False if they are not known or not in order,
 // or if the last has failed: a successor of that may have landed and left.
 func (v *View) nextNonce() (nonce uint32, ok bool) {
-	w := v.Train.walk()
-	if v.Train.Unseen || w.broken != nil || w.barred || w.last.Failed() || !w.last.accepted() || !w.rises {
+	w := v.Train.Walk()
+	if v.Train.Unseen || w.Broken != nil || w.barred || w.Last.Failed() || !w.Last.accepted() || !w.rises {
 		return nonce, false
 	}
-	a := w.last.Txn.FirstOpen()
+	a := w.Last.Txn.FirstOpen()
 	return following(a.Nonce), a.Nonce < following(a.Nonce)
 }
 
@@ -342,7 +343,7 @@ func (v *View) heldBack() (s Step, turned bool) {
 		return s, false
 	case open && lost:
 		return v.outlived(), true
-	case open, v.staysBehind(), v.proving() && (v.Train.Commuting || !lost):
+	case open, v.StaysBehind(), v.proving() && (v.Train.Commuting || !lost):
 		return s, false
 	case lost:
 		return v.yields(nil), true
@@ -354,12 +355,12 @@ func (v *View) heldBack() (s Step, turned bool) {
 
 // awaitsNonce holds back a fresh attempt that may not take a nonce yet.
 func (v *View) awaitsNonce() (s Step, turned bool) {
-	around := v.Train.walk()
+	around := v.Train.Walk()
 	again := v.Txn.Deferred > 0 && v.Txn.Shallow() == nil
 	switch {
 	case around.trails:
 		return v.wait(ReasonBroken), true
-	case v.staysBehind(), v.hasPredecessor() && again && !around.unready():
+	case v.StaysBehind(), v.hasPredecessor() && again && !around.unready():
 		// It went back already, and is dispatched again once nothing is ahead of it.
 		return v.wait(ReasonBehind), true
 	case v.hasPredecessor() && again: // a predecessor has failed, and waits until nothing is behind it
@@ -374,8 +375,8 @@ func (v *View) awaitsNonce() (s Step, turned bool) {
 // many have one as may, a supposed one.
 func (v *View) placeBehind(a *tx.Attempt) (s Step, placed bool) {
 	nonce, inOrder := v.nextNonce()
-	w := v.Train.walk()
-	full := v.Train.sideBySide() && v.Train.Width > 0 && w.placed >= v.Train.Width
+	w := v.Train.Walk()
+	full := v.Train.SideBySide() && v.Train.Width > 0 && w.placed >= v.Train.Width
 	switch {
 	case inOrder && !full:
 		a.Nonce, s.Aside.Follows = nonce, &a.Nonce
@@ -407,9 +408,9 @@ func (v *View) yields(e *tx.Error) Step {
 		}
 	})
 	switch {
-	case u.stops():
+	case u.Stops():
 		return u.stopped()
-	case u.Txn.Shallow() != nil && v.Train.walk().mends:
+	case u.Txn.Shallow() != nil && v.Train.Walk().mends:
 		return u.retryInPlace(v.Policy.RetryDelay)
 	}
 	return u.back(ReasonBroken)
@@ -425,7 +426,7 @@ func (v *View) withheld() Step {
 				"in flight behind others now"}, v.Now)
 		}
 	})
-	switch stays := v.Txn.Shallow() != nil && v.Train.walk().mends; {
+	switch stays := v.Txn.Shallow() != nil && v.Train.Walk().mends; {
 	case !stays:
 		return u.back(ReasonHeld)
 	case planned:
@@ -470,11 +471,11 @@ func (v *View) endInOrder(s Step) Step {
 
 // landInOrder delays what has landed before one ahead of it, which may yet land.
 func (v *View) landInOrder(s Step) Step {
-	w := v.Train.walk()
+	w := v.Train.Walk()
 	switch {
 	case w.mayLand:
 		return v.wait(ReasonBehind)
-	case w.last != nil && !v.Train.Commuting:
+	case w.Last != nil && !v.Train.Commuting:
 		s.Aside.Broke, s.Aside.Code = true, cmp.Or(s.Aside.Code, tx.CodeOutOfOrder)
 	}
 	return s
@@ -496,14 +497,14 @@ func (v *View) leaves(s *Step) bool {
 // sendableAt says when its bytes may be given to the nodes, by Clock: peers drop a command that they
 // get before its predecessor. Zero: now. False: something has to happen first.
 func (v *View) sendableAt() (at time.Time, ok bool) {
-	w := v.Train.walk()
-	p := w.last
+	w := v.Train.Walk()
+	p := w.Last
 	switch {
 	case v.Train.Unseen, v.misled():
 		return time.Time{}, false
 	case p == nil, !v.Train.waits(p):
 		return time.Time{}, true
-	case w.broken != nil:
+	case w.Broken != nil:
 		return time.Time{}, false
 	case p.Sighting.Fate != tx.FatePooled && !p.SentAt.After(v.Local.SentAt): // it is resent first
 		return time.Time{}, false
@@ -537,5 +538,5 @@ func (v *View) resendEvery() time.Duration {
 
 // oldestPending reports whether every predecessor is in a block: it is the first that lingers.
 func (v *View) oldestPending() bool {
-	return !v.Train.Unseen && v.Train.walk().waiting == 0
+	return !v.Train.Unseen && v.Train.Walk().Waiting == 0
 }

@@ -42,8 +42,8 @@ func (m *Member) takesNone() bool {
 	return last.ProvedAhead() || t.Deferred > 0
 }
 
-// sideBySide reports whether members may be made at the same time.
-func (t *Train) sideBySide() bool { return t.Commuting || t.Builds }
+// SideBySide reports whether members may be made at the same time.
+func (t *Train) SideBySide() bool { return t.Commuting || t.Builds }
 
 // makes reports whether m, of those that may be made at the same time, is being made.
 func (t *Train) makes(m *Member) bool { return m.making() && (t.Commuting || t.Builds && !m.ends()) }
@@ -90,8 +90,8 @@ func (m *Member) does() (a *tx.Attempt, effects string) {
 // lost reports whether what it is made upon will not come: one ahead is lost, or leaves another state
 // by now.
 func (v *View) lost() bool {
-	w := v.Train.walk()
-	return w.lost() || w.last != nil && !v.Train.Commuting && !v.Train.Unseen && w.last.misleads(v.Txn)
+	w := v.Train.Walk()
+	return w.Lost() != nil || w.Last != nil && !v.Train.Commuting && !v.Train.Unseen && w.Last.misleads(v.Txn)
 }
 
 // misleads reports whether what is not out yet of t, the next behind m, is made upon another state than
@@ -163,7 +163,7 @@ func (m *Member) leaving() bool { return m.Txn.Phase == tx.PhaseSent && m.Txn.Op
 
 // supposed is the nonce that what is unplaced is proved at: the one that follows what is out.
 func (t *Train) supposed() uint32 {
-	if a := t.walk().open; a != nil {
+	if a := t.Walk().open; a != nil {
 		return following(a.Nonce)
 	}
 	return t.Ahead[0].Txn.Last().Nonce // which is made, for none ahead is lost
@@ -187,7 +187,7 @@ func (v *View) apart() bool {
 // follow reports whether a nonce is the next of what is ahead: what was planned on that may be
 // different by now.
 func (v *View) follow(nonce uint32) bool {
-	if t := &v.Train; !t.Commuting || !t.Unseen && t.walk().last.Failed() {
+	if t := &v.Train; !t.Commuting || !t.Unseen && t.Walk().Last.Failed() {
 		return true // of what failed its nonce is used, and so are those of what has landed since
 	}
 	next, inOrder := v.nextNonce()
@@ -204,6 +204,6 @@ func (v *View) provedAhead(r Answer) Step {
 // so those behind it are unplaced, and take its nonce. What has just joined need not be known here.
 func (v *View) slipping(s Step) Step {
 	early := v.Txn.Phase == tx.PhaseDispatching || v.Txn.Phase == tx.PhaseSent
-	s.Aside.Slips = v.Train.Commuting && early && v.leaves(&s) && !s.Txn.Open() && !v.Train.walk().successorOpen
+	s.Aside.Slips = v.Train.Commuting && early && v.leaves(&s) && !s.Txn.Open() && !v.Train.Walk().SuccessorOpen
 	return s
 }

@@ -110,7 +110,7 @@ func (v *View) watching() Step {
 		return v.settle()
 	}
 	last := t.Last()
-	if v.expired() {
+	if v.Expired() {
 		v = v.unfresh()
 	}
 	if v.Local.fresh(last) {
@@ -146,7 +146,7 @@ func (v *View) absent() Step {
 // abandoned reports whether what is open is not helped along any more. What is cancelled is as
 // long as others stand on it.
 func (v *View) abandoned() bool {
-	return v.expired() || v.Txn.CancelRequested && !v.Train.walk().successorOpen
+	return v.Expired() || v.Txn.CancelRequested && !v.Train.Walk().SuccessorOpen
 }
 
 // vanished sends the same bytes again. The nodes get some time to show what they were
@@ -179,7 +179,7 @@ func (v *View) pooled() Step {
 		case v.outranked() && !t.Last().Open(): // a raise came to nothing, and is not tried again at once
 		case v.outranked():
 			lingers = v.Local.Costly
-		case v.pays(): // until the market asks for more
+		case v.Pays(): // until the market asks for more
 			lingers = v.Clock.Add(fees.LookEvery(v.Tip.SlotTime))
 		}
 		if !lingers.After(v.Clock) {
@@ -305,7 +305,7 @@ func (v *View) reopened() Step {
 		return v.requeue()
 	}
 	switch {
-	case v.expired():
+	case v.Expired():
 		return v.found(v.wait(ReasonOrphaned)) // not helped along
 	case t.Legacy():
 		return v.reopenedLegacy()

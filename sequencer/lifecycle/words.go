@@ -81,12 +81,13 @@ func outOfUse(p *Candidate) string {
 	return fmt.Sprintf(" %s is %s: %s.", p.AccountID, p.Reason, strings.TrimSuffix(tx.Short(p.Detail), "."))
 }
 
-// slot is when a slot begins, by the clock of the chain; zero if it is unknown.
-func (s *Scene) slot(n uint32) time.Time {
-	if s.Tip.SlotTime == 0 || s.Tip.At.IsZero() {
-		return time.Time{}
+// slot is when a slot begins, by the clock of Redis; zero if it is unknown.
+func (s *Scene) slot(n int64) time.Time {
+	at := s.Tip.Begins(n)
+	if at.IsZero() {
+		return at
 	}
-	return s.Now.Add(s.Tip.At.Sub(s.Clock)).Add(slots(int64(n)-int64(s.Tip.Slot), s.Tip.SlotTime))
+	return s.Now.Add(at.Sub(s.Clock))
 }
 
 // lastSlot is when the last open attempt can no longer be included.
@@ -100,7 +101,7 @@ func (s *Scene) lastSlot() time.Time {
 			last = max(last, a.ValidUntil)
 		}
 	}
-	return s.slot(following(last))
+	return s.slot(int64(last) + 1)
 }
 
 // toldFor is how long a node tells its peers of what it was sent. Mina: 50
@@ -165,14 +166,4 @@ func (s *Scene) orphaned(a *tx.Attempt) said {
 	}
 	return said{was + ". Only its worker has its bytes: it lands if a node still has it or the worker sends it again. " +
 		"If no node shows it for long, a person has to settle it.", wait, Next{Action: StepWatch, At: soon}}
-}
-
-// atCap reports whether the fee cannot be raised any more.
-func (s *Scene) atCap() bool {
-	for i := range s.Txn.Attempts {
-		if a := &s.Txn.Attempts[i]; a.Open() && a.Fee >= s.feeMax() {
-			return true
-		}
-	}
-	return false
 }
