@@ -10,24 +10,6 @@ import (
 	"mina-sequencer/sequencer/tx"
 )
 
-// batch is a record for a ledger.
-func batch(p tx.Phase, parts ...part) *tx.Transaction {
-	return txn(p, append([]part{func(t *tx.Transaction) {
-		t.Type, t.Ledger, t.BatchID, t.Sender = "SUBMIT_BATCH", "saw", "b1", "saw/1"
-	}}, parts...)...)
-}
-
-// post is an attempt of a batch.
-func post(o tx.AttemptState, changes ...func(*tx.Attempt)) part {
-	return func(t *tx.Transaction) {
-		a := tx.Attempt{Number: len(t.Attempts) + 1, Sender: "saw/1", Hash: "b1", State: o, StartedAt: now.Add(-time.Minute)}
-		for _, c := range changes {
-			c(&a)
-		}
-		t.Attempts = append(t.Attempts, a)
-	}
-}
-
 func justOver(a *tx.Attempt) { over(a); a.EndedAt = now }
 
 func begun(ago time.Duration) func(*tx.Attempt) {

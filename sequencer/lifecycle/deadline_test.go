@@ -9,11 +9,6 @@ import (
 	"mina-sequencer/sequencer/tx"
 )
 
-// expires has a record expire so long from now.
-func expires(in time.Duration) part {
-	return func(t *tx.Transaction) { t.ExpiresAt = now.Add(in) }
-}
-
 // tells has the nodes say when slots begin: slot 301 by now.
 func tells(v *View) { v.Tip.Zero = now.Add(-301 * v.Tip.SlotTime) }
 

@@ -5,21 +5,26 @@ import (
 	"strings"
 	"time"
 
+	"mina-sequencer/sequencer/test/txtest"
 	"mina-sequencer/sequencer/tx"
 )
 
-// now and clock are the two times of all views here: different, so that one is not
-// taken for the other.
+// What records are made of, by their short names.
+type part = txtest.Part
+
 var (
-	now   = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-	clock = now.Add(7 * time.Second)
+	now, clock                               = txtest.Now, txtest.Clock
+	txn, batch, scatteredTxn, outcomes       = txtest.Txn, txtest.Batch, txtest.Scattered, txtest.Outcomes
+	try, post, early                         = txtest.Try, txtest.Post, txtest.Early
+	at, by, fee, until, begunAgo             = txtest.At, txtest.By, txtest.Fee, txtest.Until, txtest.BegunAgo
+	over, legacy, block, failedBy            = txtest.Over, txtest.Legacy, txtest.Block, txtest.FailedBy
+	stalled, turnedAway, unplaced, shallow   = txtest.Stalled, txtest.TurnedAway, txtest.Unplaced, txtest.Shallow
+	retried, losses, deferrals, due, expires = txtest.Retried, txtest.Losses, txtest.Deferrals, txtest.Due, txtest.Expires
+	ending, landedBy, cancelling, orphan     = txtest.Ending, txtest.LandedBy, txtest.Cancelling, txtest.Orphan
+	final, doubts, wrong, oops, minutes      = txtest.Final, txtest.Doubts, txtest.Wrong, txtest.Oops, txtest.Minutes
 )
 
-// payer is the sender of all records here, and nonce where its attempts stand.
-const (
-	payer = "B62a"
-	nonce = 7
-)
+const payer, nonce = txtest.Payer, txtest.Nonce
 
 func testPolicy() *Policy {
 	return &Policy{
@@ -30,129 +35,15 @@ func testPolicy() *Policy {
 	}
 }
 
-// A part is something of a record.
-type part func(*tx.Transaction)
-
-// txn is a record in a phase, made of its parts.
-func txn(p tx.Phase, parts ...part) *tx.Transaction {
-	t := &tx.Transaction{
-		UID: "u", Queue: "q", Type: "MINT", Phase: p, Revision: 9, Claim: "me:1", Sender: payer,
-		ReceivedAt: now.Add(-time.Hour), ChangedAt: now.Add(-time.Minute),
-	}
-	for _, p := range parts {
-		p(t)
-	}
-	return t
-}
-
-// try is a further attempt at the common nonce, at the first fee.
-func try(o tx.AttemptState, changes ...func(*tx.Attempt)) part {
-	return func(t *tx.Transaction) {
-		n := len(t.Attempts) + 1
-		a := tx.Attempt{
-			Number: n, Sender: payer, Nonce: nonce, Fee: 100, ValidUntil: 344, State: o, Slot: 298,
-			StartedAt: now.Add(-6 * time.Minute),
-		}
-		if !o.Unmade() && o != tx.Called {
-			a.Hash = fmt.Sprint("5J", n)
-		}
-		for _, c := range changes {
-			c(&a)
-		}
-		t.Attempts = append(t.Attempts, a)
-	}
-}
-
-// over: its fate is told. What was planned is dropped then, and what was out followed no longer.
-func over(a *tx.Attempt) {
-	at := now.Add(-time.Minute)
-	switch {
-	case a.Pending(), a.State == tx.Called:
-		a.Become(tx.Dropped, at)
-	case a.Open():
-		a.Become(tx.Abandoned, at)
-	}
-	a.EndedAt = at
-}
-
-// legacy: its worker sends by itself, and was called.
-func legacy(a *tx.Attempt) {
-	if a.Legacy, a.ValidUntil = true, 0; a.State == tx.Planned {
-		a.State = tx.Called
-	}
-}
-
-// failedBy: that was said of it.
-func failedBy(code string) func(*tx.Attempt) {
-	return func(a *tx.Attempt) {
-		a.Blame(tx.CauseOf(oops(code)), oops(code))
-		switch {
-		case code == tx.CodeNonceIgnored:
-			a.Cause = tx.CauseNonce
-		case a.Pending():
-			a.Cause = tx.CauseLost
-		case a.State != tx.Dropped:
-		case code == tx.CodeProvedAhead:
-			a.State, a.Cause = tx.Proved, tx.CauseEarly
-		case code == tx.CodeRepriced:
-			a.State, a.Cause = tx.Proved, tx.CauseRepriced
-		case code == tx.CodeHeld:
-			a.Cause = tx.CauseHeld
-		case code == tx.CodeExpired:
-			a.Cause = tx.CauseOutdated
-		default:
-			a.Cause = tx.CauseError
-		}
-	}
-}
-
-func block(a *tx.Attempt) { over(a); a.Height, a.StateHash, a.Confirmations = 190, "3N190", 2 }
-
-// stalled: it was sent while the network took nothing.
-func stalled(a *tx.Attempt) { failedBy("After_slot_tx_end")(a) }
-
-// turnedAway: something in front of the nodes did not let it pass.
-func turnedAway(a *tx.Attempt) { failedBy(tx.CodeGateway)(a) }
-
 // othersPass: this process has sent it an hour ago, and another one since.
 func othersPass(v *View) {
 	v.Local.FirstSent, v.LastAccepted = clock.Add(-time.Hour), clock.Add(-time.Minute)
 }
 
-func at(n uint32) func(*tx.Attempt)   { return func(a *tx.Attempt) { a.Nonce = n } }
-func by(who string) func(*tx.Attempt) { return func(a *tx.Attempt) { a.Sender = who } }
-func fee(n uint64) func(*tx.Attempt)  { return func(a *tx.Attempt) { a.Fee = n } }
-func retried(n int) part              { return func(t *tx.Transaction) { t.Retries = n } }
-
-func begunAgo(d time.Duration) func(*tx.Attempt) {
-	return func(a *tx.Attempt) { a.StartedAt = now.Add(-d) }
-}
-
-// losses: so many since the last answer, of which the last was of the attempt that is planned.
-func losses(n int) part {
-	return func(t *tx.Transaction) {
-		if t.Losses = n; n > 0 && t.Last() != nil && t.Last().Pending() {
-			failedBy(tx.CodeLost)(t.Last())
-		}
-	}
-}
-func deferrals(n int) part      { return func(t *tx.Transaction) { t.Deferred = n } }
-func ending(p tx.Phase) part    { return func(t *tx.Transaction) { t.Ending = p } }
-func landedBy(n int) part       { return func(t *tx.Transaction) { t.Landed = n } }
-func due(in time.Duration) part { return func(t *tx.Transaction) { t.DueAt = now.Add(in) } }
-func wrong(code string) part {
-	return func(t *tx.Transaction) { t.Error = &tx.Error{Code: code, Message: "because"} }
-}
-func cancelling(t *tx.Transaction)        { t.CancelRequested = true }
-func orphan(t *tx.Transaction)            { t.Reopened = true }
-func final(t *tx.Transaction)             { t.FinalAt = now.Add(-time.Minute) }
-func oops(code string) *tx.Error          { return &tx.Error{Code: code, Message: "because"} }
-func calling(k Kind, n int) Effect        { return Effect{Kind: k, Number: n} }
-func good() *Sender                       { return &Sender{Account: payer, Next: new(uint32(nonce)), Greeted: true} }
-func until(slot uint32) func(*tx.Attempt) { return func(a *tx.Attempt) { a.ValidUntil = slot } }
-func freshly(k Kind, n int) Effect        { return Effect{Kind: k, Number: n, Fresh: true} }
-func minutes(n int) time.Duration         { return time.Duration(n) * time.Minute }
-func answer(k Kind, n int) Answer         { return Answer{Call: calling(k, n), Sender: payer, Nonce: nonce} }
+func calling(k Kind, n int) Effect { return Effect{Kind: k, Number: n} }
+func good() *Sender                { return &Sender{Account: payer, Next: new(uint32(nonce)), Greeted: true} }
+func freshly(k Kind, n int) Effect { return Effect{Kind: k, Number: n, Fresh: true} }
+func answer(k Kind, n int) Answer  { return Answer{Call: calling(k, n), Sender: payer, Nonce: nonce} }
 func fault(a Answer, f Fault, code string) Answer {
 	a.Fault, a.Error = f, oops(code)
 	return a
@@ -164,7 +55,6 @@ func ill(before int, others bool) Answer {
 	a.Ill, a.Others = before, others
 	return a
 }
-func doubts(who string) part { return func(t *tx.Transaction) { t.Doubted = who } }
 
 // A scene of a test is changed by these.
 type change func(*View)
@@ -193,12 +83,7 @@ func view(t *tx.Transaction, changes ...change) *View {
 // sees is what all nodes say, of the hash of the latest attempt.
 func sees(f tx.Fate, depth int, more ...func(*tx.Sighting)) change {
 	return func(v *View) {
-		v.Sighting = tx.Sighting{
-			Fate: f, Agreed: true, Depth: depth, Nonce: nonce, Height: 199, StateHash: "3N199", TipSlot: 300,
-		}
-		if a := v.Txn.Last(); a != nil && f != tx.FateDisplaced && f != tx.FateExpired && f != tx.FateAbsent {
-			v.Sighting.Hash = a.KnownHash()
-		}
+		v.Sighting = txtest.Shown(v.Txn, f, depth)
 		for _, m := range more {
 			m(&v.Sighting)
 		}

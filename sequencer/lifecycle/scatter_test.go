@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"mina-sequencer/sequencer/fees"
 	"mina-sequencer/sequencer/tx"
 )
 
@@ -52,9 +51,6 @@ func (c *checker) keepsPlace(v *View, s *Step) {
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
-var outcomes = []tx.AttemptState{tx.Planned, tx.Signed, tx.Sent, tx.Pooled, tx.Included, tx.FailedIn, tx.Expired,
-	tx.Replaced, tx.Refused, tx.Unknown}
-
 // scattered is a view of a record of up to three attempts.
 func scattered(r *rand.Rand) *View {
 	v := &View{Txn: scatteredTxn(r), Policy: testPolicy(), Now: now, Clock: clock, Jitter: r.Float64()}
@@ -89,50 +85,6 @@ func scattered(r *rand.Rand) *View {
 		v.Market = marketAt(r, now)
 	}
 	return v
-}
-
-func scatteredTxn(r *rand.Rand) *tx.Transaction {
-	p := pick(r, tx.Phases...)
-	t := txn(p, losses(r.IntN(4)), deferrals(r.IntN(3)), retried(pick(r, 0, 1, 3, 1<<40)))
-	t.CancelRequested, t.Error = r.IntN(4) == 0, pick(r, nil, oops("400"), oops(tx.CodeOutcomeUnknown))
-	t.DueAt = pick(r, time.Time{}, now.Add(time.Hour))
-	for range r.IntN(4) {
-		try(pick(r, outcomes...), fee(pick[uint64](r, 0, 100, 300, 1<<63)))(t)
-		a := t.Last()
-		a.Quote = pick(r, fees.Quote{}, fees.Quote{Fee: 100, Weight: 5, Why: fees.Pool})
-		if a.Legacy = r.IntN(4) == 0; a.Legacy {
-			legacy(a)
-		}
-		if a.State == tx.Planned && r.IntN(2) == 0 || a.Over() {
-			over(a)
-		}
-		if a.Over() {
-			a.Nonce = pick[uint32](r, 6, 7, 8)
-			if a.State == tx.FailedIn && (p.Bound() || p == tx.PhaseDone) && r.IntN(2) == 0 {
-				a.State = tx.FailedShallow
-			}
-		}
-	}
-	switch {
-	case p == tx.PhaseSent || p == tx.PhaseWatching:
-		if !t.Open() {
-			try(pick(r, tx.Signed, tx.Sent, tx.Pooled, tx.Unknown))(t)
-		}
-		if p == tx.PhaseWatching {
-			t.Ending = pick(r, "", "", tx.PhaseFailed, tx.PhaseUnresolved, tx.PhaseDone)
-		}
-	case p == tx.PhaseDone && len(t.Attempts) > 0 && r.IntN(4) > 0:
-		t.Landed = 1 + r.IntN(len(t.Attempts))
-		a := t.Attempt(t.Landed)
-		a.State = tx.Included
-		block(a)
-		a.Nonce = nonce
-		t.Reopened, t.FinalAt = r.IntN(2) == 0, pick(r, time.Time{}, time.Time{}, now)
-		if !t.FinalAt.IsZero() {
-			t.Reopened = false
-		}
-	}
-	return t
 }
 
 // anyResult is whatever a result can hold.

@@ -8,13 +8,6 @@ import (
 	"mina-sequencer/sequencer/tx"
 )
 
-func shallow(a *tx.Attempt) {
-	if a.State = a.State.Shallow(); !a.Shallow() {
-		a.State = tx.ReplacedShallow
-	}
-	over(a)
-}
-
 // again is one that failed in a block and is to be tried again in its place.
 func again(p tx.Phase, n uint32) Member {
 	return Member{Txn: txn(p, try(tx.FailedIn, at(n), shallow))}

@@ -7,17 +7,6 @@ import (
 	"mina-sequencer/sequencer/tx"
 )
 
-func unplaced(a *tx.Attempt) {
-	if a.State == tx.Planned {
-		a.State = tx.Early
-	}
-}
-
-// early is what was proved before its turn.
-func early(n uint32) part {
-	return try(tx.Planned, at(n), over, unplaced, failedBy(tx.CodeProvedAhead))
-}
-
 // atOnce is what a commuting transaction and a worker that makes several at a time see.
 func atOnce(v *View) { v.Train.Commuting = true }
 
