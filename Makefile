@@ -89,7 +89,7 @@ mutants: setup ## Make every small mistake in turn, and see that a test notices 
 mutants-sample: ## Make a sample of them in the decisions, and those of files that the last tag has otherwise
 	@since=$$(git describe --tags --abbrev=0 2>/dev/null); \
 	[ -n "$$since" ] || echo "no tag is here, as in a shallow clone: of changed files only the sample is tried" >&2; \
-	go run ./scripts/mutants -only '^sequencer/(lifecycle|tx|fees)/' -sample $(SAMPLE) -seed 1 $${since:+-changed "$$since"} -budget 3m
+	go run ./scripts/mutants -only '^sequencer/(explain|lifecycle|tx|fees)/' -sample $(SAMPLE) -seed 1 $${since:+-changed "$$since"} -budget 3m
 
 kills: setup ## Kill running processes at KILLS random moments, default 200
 	go test ./cmd/sequencer/test/processes -run TestProcesses/KilledAtRandom -v -timeout 24h -kills=$(KILLS)

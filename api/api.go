@@ -22,8 +22,8 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
 	"mina-sequencer/senders/provers"
+	"mina-sequencer/sequencer/explain"
 	"mina-sequencer/sequencer/fees"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/tx"
 	"mina-sequencer/sequencer/webhooks"
 )
@@ -42,7 +42,7 @@ type Control interface {
 	Resolve(ctx context.Context, uid string, landed bool, hash string) (*tx.Transaction, error)
 	// Explain says where a transaction stands and what happens next; of senders only how many
 	// they are, where whoever asks sees some queues only.
-	Explain(ctx context.Context, uid string, limited bool) (lifecycle.Explanation, error)
+	Explain(ctx context.Context, uid string, limited bool) (explain.Explanation, error)
 }
 
 // Readiness says what works. What it holds is shown without a key.

@@ -25,7 +25,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/explain"
 	"mina-sequencer/sequencer/tx"
 	"mina-sequencer/sequencer/webhooks"
 )
@@ -66,17 +66,17 @@ func (c *control) Resolve(ctx context.Context, uid string, landed bool, hash str
 	return c.answer(ctx, fmt.Sprintf("resolve %t %q", landed, hash), uid)
 }
 
-func (c *control) Explain(ctx context.Context, uid string, limited bool) (lifecycle.Explanation, error) {
+func (c *control) Explain(ctx context.Context, uid string, limited bool) (explain.Explanation, error) {
 	t, err := c.answer(ctx, fmt.Sprintf("explain, limited %t:", limited), uid)
 	if err != nil {
-		return lifecycle.Explanation{}, err
+		return explain.Explanation{}, err
 	}
-	return lifecycle.Explanation{
-		State: t.State(), Summary: cmp.Or(c.says, "It waits."), Wait: lifecycle.Wait{Code: lifecycle.WaitBlock, Until: time.Unix(7, 0), Detail: c.says},
-		Attempts: []lifecycle.Seen{{
+	return explain.Explanation{
+		State: t.State(), Summary: cmp.Or(c.says, "It waits."), Wait: explain.Wait{Code: explain.WaitBlock, Until: time.Unix(7, 0), Detail: c.says},
+		Attempts: []explain.Seen{{
 			Attempt: tx.Attempt{Number: 1, Fee: 1 << 60, State: tx.Sent, NodeHash: "5J"}, Open: true, Place: "pool", Agreed: true, Detail: cmp.Or(c.says, "in a pool"),
 		}},
-		Next: lifecycle.Next{Action: "WATCH"},
+		Next: explain.Next{Action: "WATCH"},
 	}, nil
 }
 

@@ -14,7 +14,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/explain"
 	"mina-sequencer/sequencer/tx"
 )
 
@@ -325,7 +325,7 @@ func appendAttempt(b []byte, a *tx.Attempt) []byte {
 	return o.b
 }
 
-func appendExplanation(b []byte, e *lifecycle.Explanation) []byte {
+func appendExplanation(b []byte, e *explain.Explanation) []byte {
 	o := object{b}
 	o.open()
 	o.text("state", string(e.State))
@@ -338,7 +338,7 @@ func appendExplanation(b []byte, e *lifecycle.Explanation) []byte {
 	o.optional("detail", e.Wait.Detail)
 	o.close()
 	o.name("attempts")
-	o.b = appendList(o.b, e.Attempts, func(b []byte, a lifecycle.Seen) []byte {
+	o.b = appendList(o.b, e.Attempts, func(b []byte, a explain.Seen) []byte {
 		o := object{b}
 		o.open()
 		o.number("number", int64(a.Number))

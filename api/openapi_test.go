@@ -153,8 +153,8 @@ func TestWordsAreListed(t *testing.T) {
 		"State":                   states,
 		"QueueState":              source("../sequencer/tx/phase.go", `\tQueue\w+ +QueueState = "([A-Z_]+)"`),
 		"Outcome":                 outcomes,
-		"Explanation/properties/waitingFor/properties/code": source("../sequencer/lifecycle/explanation.go", `\tWait\w+ +WaitCode = "([A-Z_]+)"`),
-		"Explanation/properties/next/properties/action":     source("../sequencer/lifecycle/explain.go", `\tStep\w+ += "([A-Z_]+)"`),
+		"Explanation/properties/waitingFor/properties/code": source("../sequencer/explain/explanation.go", `\tWait\w+ +WaitCode = "([A-Z_]+)"`),
+		"Explanation/properties/next/properties/action":     source("../sequencer/explain/explanation.go", `\tStep\w+ += "([A-Z_]+)"`),
 		"Sender/properties/reason":                          source("../sequencer/tx/sender.go", `\t\w+ +SenderReason = "([A-Z_]+)"`),
 	} {
 		node, _ := d.at("/components/schemas/" + pointer)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"mina-sequencer/dispatcher"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/explain"
 	"mina-sequencer/sequencer/tx"
 )
 
@@ -74,7 +74,7 @@ func (v *veil) transaction(b []byte, t *tx.Transaction) []byte {
 	return appendTransaction(b, &shown)
 }
 
-func (v *veil) explanation(e lifecycle.Explanation) lifecycle.Explanation {
+func (v *veil) explanation(e explain.Explanation) explain.Explanation {
 	if v == nil {
 		return e
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/explain"
 	"mina-sequencer/sequencer/tx"
 )
 
@@ -58,7 +58,7 @@ func leaks(t *testing.T, what, body string) {
 // A telling control explains by words that hold addresses.
 type telling struct{ *control }
 
-func (c telling) Explain(ctx context.Context, uid string, limited bool) (lifecycle.Explanation, error) {
+func (c telling) Explain(ctx context.Context, uid string, limited bool) (explain.Explanation, error) {
 	e, err := c.control.Explain(ctx, uid, limited)
 	e.Summary, e.Wait.Detail = "The worker http://worker-7:39101 is away.", "dial tcp 10.1.2.3:39101"
 	for i := range e.Attempts {

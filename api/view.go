@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/explain"
 	"mina-sequencer/sequencer/tx"
 )
 
@@ -172,10 +172,10 @@ func (v view) list(
 	return ts, next, err
 }
 
-func (v view) explain(ctx context.Context, uid string) (lifecycle.Explanation, error) {
+func (v view) explain(ctx context.Context, uid string) (explain.Explanation, error) {
 	t, err := v.find(ctx, uid)
 	if err != nil {
-		return lifecycle.Explanation{}, err
+		return explain.Explanation{}, err
 	}
 	e, err := v.Control.Explain(ctx, t.UID, len(v.within) > 0)
 	e.Summary, e.Wait.Detail = v.words(e.Summary), v.words(e.Wait.Detail)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/tx"
 )
 
@@ -248,24 +247,24 @@ func TestPlace(t *testing.T) {
 	backends(t, map[string]func(*fixture){"Place": func(f *fixture) {
 		f.register("S")
 		f.post("q", "a", "b", "c", "d", "e")
-		want := func(uid string, want lifecycle.Place) {
+		want := func(uid string, want tx.Place) {
 			f.Helper()
 			got, err := f.store.Place(f.ctx, uid)
 			f.ok(err)
 			want.Hold = got.Hold
 			equal(f.T, "standing of "+uid, got, want)
 		}
-		want("a", lifecycle.Place{First: "a"})
-		want("e", lifecycle.Place{Ahead: 4, First: "a"})
+		want("a", tx.Place{First: "a"})
+		want("e", tx.Place{Ahead: 4, First: "a"})
 		f.bound("a S")
-		want("e", lifecycle.Place{Ahead: 3, First: "a"})
+		want("e", tx.Place{Ahead: 3, First: "a"})
 		f.to("c", tx.PhaseFailed, person)
-		want("e", lifecycle.Place{Ahead: 2, First: "a"})
+		want("e", tx.Place{Ahead: 2, First: "a"})
 		f.to("a", tx.PhaseFailed, tell(tx.OnFailure, time.Minute, time.Minute))
-		want("e", lifecycle.Place{Ahead: 2, First: "b", Holder: "a"})
+		want("e", tx.Place{Ahead: 2, First: "b", Holder: "a"})
 		f.to("a", tx.PhaseWaiting, person)
-		want("a", lifecycle.Place{First: "a", Holder: "a"})
-		want("e", lifecycle.Place{Ahead: 3, First: "a", Holder: "a"})
+		want("a", tx.Place{First: "a", Holder: "a"})
+		want("e", tx.Place{Ahead: 3, First: "a", Holder: "a"})
 		if _, err := f.store.Place(f.ctx, "none"); err == nil {
 			f.Error("a transaction that is not there has a place")
 		}

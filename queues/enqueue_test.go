@@ -19,7 +19,6 @@ import (
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/tx"
 )
 
@@ -177,7 +176,7 @@ func testLongestHead(f *fixture) {
 	for i, uid := range want[1:] {
 		p, err := f.store.Place(f.ctx, uid)
 		f.ok(err)
-		equal(f.T, "place of "+uid, p, lifecycle.Place{Ahead: i + 1, First: "a"})
+		equal(f.T, "place of "+uid, p, tx.Place{Ahead: i + 1, First: "a"})
 	}
 	f.inspect()
 }

@@ -13,7 +13,6 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/tx"
 )
 
@@ -556,13 +555,13 @@ func boundedPlace(f *fixture) {
 	const n = 1500
 	uids := numbered("t", 1, n)
 	f.fill("q", uids)
-	var place lifecycle.Place
+	var place tx.Place
 	got := f.commands(func() {
 		var err error
 		place, err = f.store.Place(f.ctx, uids[n-1])
 		f.ok(err)
 	})
-	equal(f.T, "its place", place, lifecycle.Place{Ahead: n - 1, First: uids[0]})
+	equal(f.T, "its place", place, tx.Place{Ahead: n - 1, First: uids[0]})
 	if got[""] > 560 {
 		f.Errorf("a place takes %v", got)
 	}
@@ -605,7 +604,7 @@ func testRemovedInLine(f *fixture) {
 		f.Helper()
 		got, err := f.store.Place(f.ctx, uid)
 		f.ok(err)
-		equal(f.T, "ahead of "+uid, got, lifecycle.Place{Ahead: want, First: next})
+		equal(f.T, "ahead of "+uid, got, tx.Place{Ahead: want, First: next})
 	}
 	place("c", 1, "a")
 	place("b", 3, "a")
@@ -655,7 +654,7 @@ func testLineIsHandedOn(f *fixture) {
 	for i, uid := range want[:len(want)-1] { // the last stands behind many places that are vacant
 		p, err := f.store.Place(f.ctx, uid)
 		f.ok(err)
-		equal(f.T, "place of "+uid, p, lifecycle.Place{Ahead: i, First: "first"})
+		equal(f.T, "place of "+uid, p, tx.Place{Ahead: i, First: "first"})
 	}
 	f.ok(f.store.Resume(f.ctx, "q"))
 	for _, uid := range want {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // says is what this process tells of itself with a heartbeat, "" for nothing.
@@ -21,7 +21,7 @@ func (s *Store) says() string {
 
 // Living returns the processes whose claims live, as each told of itself when it renewed them: that
 // is at most a third of a claim's life ago. Error: ErrUnavailable.
-func (s *Store) Living(ctx context.Context) ([]lifecycle.Binder, error) {
+func (s *Store) Living(ctx context.Context) ([]tx.Binder, error) {
 	pipe := s.client.Pipeline()
 	now := pipe.Time(ctx)
 	claims := pipe.ZRangeWithScores(ctx, s.key("procs"), 0, -1)
@@ -29,13 +29,13 @@ func (s *Store) Living(ctx context.Context) ([]lifecycle.Binder, error) {
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, storeError("reading who lives", err)
 	}
-	var all []lifecycle.Binder
+	var all []tx.Binder
 	for _, z := range claims.Val() {
 		process, _ := z.Member.(string)
 		if int64(z.Score) <= now.Val().UnixMilli() {
 			continue
 		}
-		b := lifecycle.Binder{}
+		b := tx.Binder{}
 		word, told := said.Val()[process]
 		b.Mute = !told || json.Unmarshal([]byte(word), &b) != nil
 		b.Process = process

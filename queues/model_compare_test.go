@@ -18,7 +18,6 @@ import (
 
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/explorer"
 	"mina-sequencer/sequencer/tx"
 )
@@ -522,7 +521,7 @@ func (m *model) readPlace(t *tx.Transaction, q *explorer.Queue, first string) {
 		return o.Queue == t.Queue && o.Phase == tx.PhaseWaiting && o.Sequence < t.Sequence
 	}))
 	if t.Phase == tx.PhaseWaiting {
-		want := lifecycle.Place{Ahead: before, First: first}
+		want := tx.Place{Ahead: before, First: first}
 		if q.Hold.After(m.now) {
 			want.Holder, want.Hold = slices.Concat(q.Holder, []string{""})[0], q.Hold
 		}

@@ -143,7 +143,7 @@ func testPlaceOfMany(f *fixture) {
 	for at, want := range map[int]int{2: 2, 4: 3, 499: 498, 502: 500, 600: 598} {
 		got, err := f.store.Place(f.ctx, uids[at])
 		f.ok(err)
-		equal(f.T, "place of "+uids[at], got, lifecycle.Place{Ahead: want, First: uids[0]})
+		equal(f.T, "place of "+uids[at], got, tx.Place{Ahead: want, First: uids[0]})
 	}
 }
 

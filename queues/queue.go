@@ -10,7 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/tx"
 )
 
@@ -365,17 +364,17 @@ func (s *Store) Ahead(ctx context.Context, queue string, types []string, ledger 
 }
 
 // Place returns where a transaction stands in its queue. Errors: ErrNotFound, ErrUnavailable.
-func (s *Store) Place(ctx context.Context, uid string) (lifecycle.Place, error) {
+func (s *Store) Place(ctx context.Context, uid string) (tx.Place, error) {
 	v, err := s.Run(ctx, standingScript, uid)
 	if err != nil {
-		return lifecycle.Place{}, err
+		return tx.Place{}, err
 	}
 	r := reply{name: "standing"}
 	l := r.list(v)
 	if len(l) == 0 && r.err == nil {
-		return lifecycle.Place{}, fmt.Errorf("transaction %s: %w", uid, ErrNotFound)
+		return tx.Place{}, fmt.Errorf("transaction %s: %w", uid, ErrNotFound)
 	}
-	return lifecycle.Place{
+	return tx.Place{
 		Ahead: int(r.int(r.at(l, 0))), First: r.string(r.at(l, 1)),
 		Holder: r.string(r.at(l, 2)), Hold: fromMillis(r.int(r.at(l, 3))),
 	}, r.err

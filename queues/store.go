@@ -45,7 +45,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/tx"
 )
 
@@ -82,7 +81,7 @@ type Options struct {
 	// Pooled is told in the same way that which provers there are has changed, or may have.
 	Pooled func()
 	// Says is asked at each heartbeat what all are to be told of this process; see Living.
-	Says func() lifecycle.Binder
+	Says func() tx.Binder
 	Log  *slog.Logger
 }
 

@@ -22,7 +22,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"mina-sequencer/queues"
-	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/tx"
 )
 
@@ -469,7 +468,7 @@ func (p *Pool) idle(ctx context.Context, ss []*Sender) error {
 		if !free(s) {
 			continue
 		}
-		if why := lifecycle.Idle(living, s.AccountID, s.WorkerURL == Local); why != "" {
+		if why := tx.Idle(living, s.AccountID, s.WorkerURL == Local); why != "" {
 			s.Reason, s.Detail = tx.Idled, why
 		}
 	}

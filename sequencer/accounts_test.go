@@ -12,6 +12,7 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/explain"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
@@ -240,7 +241,7 @@ func TestBudgets(t *testing.T) {
 		} {
 			x := w.Get(uid)
 			e, err := p.Explain(w.Ctx, uid, false)
-			if x.Phase != tx.PhaseWaiting || x.Retries > 0 || err != nil || e.Wait.Code != lifecycle.WaitBudget ||
+			if x.Phase != tx.PhaseWaiting || x.Retries > 0 || err != nil || e.Wait.Code != explain.WaitBudget ||
 				!strings.Contains(e.Summary, words) || !e.Wait.Until.Equal(midnight.AddDate(0, 0, 1)) {
 				t.Errorf("%s is %s, and waits for %+v: %s", uid, x.Phase, e.Wait, e.Summary)
 			}
@@ -278,8 +279,8 @@ func TestBudgetOver(t *testing.T) {
 		post("b2", "rich")
 		post("c1", "poor")
 		<-time.After(time.Hour)
-		for uid, code := range map[string]lifecycle.WaitCode{
-			"b1": lifecycle.WaitBudget, "b2": lifecycle.WaitQueueHead, "c1": lifecycle.WaitBudget,
+		for uid, code := range map[string]explain.WaitCode{
+			"b1": explain.WaitBudget, "b2": explain.WaitQueueHead, "c1": explain.WaitBudget,
 		} {
 			if e, err := p.Explain(w.Ctx, uid, false); err != nil || e.Wait.Code != code {
 				t.Errorf("%s waits for %+v %v", uid, e.Wait, err)

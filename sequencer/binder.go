@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"time"
 
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/tx"
 )
 
 // binder is what this process says of itself to all: whether it binds senders of Mina, and whose
 // workers it runs.
-func (s *Sequencer) binder() lifecycle.Binder {
-	b := lifecycle.Binder{Types: s.proved, Why: s.idle(), Since: s.Now().UTC(), Shut: s.Recovering(),
+func (s *Sequencer) binder() tx.Binder {
+	b := tx.Binder{Types: s.proved, Why: s.idle(), Since: s.Now().UTC(), Shut: s.Recovering(),
 		Unconfirmed: s.Store.Unconfirmed()}
 	if was := s.said.Load(); b.Why == "" {
 		b.Since = time.Time{}

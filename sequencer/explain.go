@@ -11,6 +11,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/explain"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/tx"
 )
@@ -20,29 +21,29 @@ import (
 // once a second for all who ask, and answers from what is stored where the nodes
 // are too slow. limited: whoever asks sees some queues only, and is not told which senders
 // are out of use, and why. Errors: queues.ErrNotFound, queues.ErrUnavailable.
-func (s *Sequencer) Explain(ctx context.Context, uid string, limited bool) (lifecycle.Explanation, error) {
+func (s *Sequencer) Explain(ctx context.Context, uid string, limited bool) (explain.Explanation, error) {
 	t, err := s.Store.Get(ctx, uid)
 	if err != nil {
-		return lifecycle.Explanation{}, err
+		return explain.Explanation{}, err
 	}
-	scene := lifecycle.Scene{
+	scene := explain.Scene{
 		View: s.view(t, tx.Sighting{}), Dispatched: s.dispatches(t), Limited: limited,
 	}
 	if s.work.begun() { // one that does not run dispatches nothing, and others may
 		scene.Shut = s.Recovering()
 	}
 	if scene.Living, err = s.Store.Living(ctx); err != nil {
-		return lifecycle.Explanation{}, err
+		return explain.Explanation{}, err
 	}
 	if t.Phase == tx.PhaseWaiting {
 		if err := s.lookAround(ctx, &scene); err != nil {
-			return lifecycle.Explanation{}, err
+			return explain.Explanation{}, err
 		}
 	}
 	if t.Ledger == "" {
 		scene.Sighting, scene.Asked = s.sight(ctx, t)
 		if err := s.lookAlong(ctx, &scene); err != nil {
-			return lifecycle.Explanation{}, err
+			return explain.Explanation{}, err
 		}
 	}
 	if t.Phase != tx.PhaseDone {
@@ -52,7 +53,7 @@ func (s *Sequencer) Explain(ctx context.Context, uid string, limited bool) (life
 		scene.Unproved, scene.Provers = s.Waits(t.Type, uid)
 	}
 	scene.Tip, scene.Now, scene.Clock = s.tip(), s.Now(), time.Now()
-	return lifecycle.Explain(&scene), nil
+	return explain.Explain(&scene), nil
 }
 
 // dispatches reports whether this process moves on what is like t.
@@ -61,7 +62,7 @@ func (s *Sequencer) dispatches(t *tx.Transaction) bool {
 }
 
 // lookAround adds what a waiting transaction depends on.
-func (s *Sequencer) lookAround(ctx context.Context, scene *lifecycle.Scene) (err error) {
+func (s *Sequencer) lookAround(ctx context.Context, scene *explain.Scene) (err error) {
 	t := scene.Txn
 	if scene.Place, err = s.Store.Place(ctx, t.UID); err != nil {
 		return err
@@ -94,7 +95,7 @@ func (s *Sequencer) lookAround(ctx context.Context, scene *lifecycle.Scene) (err
 			return err
 		}
 		if senders.LedgerOf(p.AccountID) == t.Ledger {
-			scene.Pool = append(scene.Pool, lifecycle.Candidate{
+			scene.Pool = append(scene.Pool, explain.Candidate{
 				AccountID: p.AccountID, Queue: p.Queue, Reason: p.Reason, Detail: p.Detail, Until: p.Until})
 		}
 	}
@@ -103,7 +104,7 @@ func (s *Sequencer) lookAround(ctx context.Context, scene *lifecycle.Scene) (err
 
 // lookAlong adds what of its queue is in flight along with a transaction, or before it, as
 // it is stored, and as this process sees it on the chain.
-func (s *Sequencer) lookAlong(ctx context.Context, scene *lifecycle.Scene) error {
+func (s *Sequencer) lookAlong(ctx context.Context, scene *explain.Scene) error {
 	t := scene.Txn
 	if t.Phase.Final() {
 		return nil

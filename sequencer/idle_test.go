@@ -9,6 +9,7 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/senders"
+	"mina-sequencer/sequencer/explain"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/tx"
@@ -92,7 +93,7 @@ func TestFreeAndNobodyBinds(t *testing.T) {
 					}
 				}
 				if !strings.Contains(e.Summary, c.words) || !strings.Contains(idle, c.words) ||
-					e.Wait.Code == lifecycle.WaitNothing {
+					e.Wait.Code == explain.WaitNothing {
 					t.Errorf("it says %q (%s), and of the sender %q", e.Summary, e.Wait.Code, idle)
 				}
 				c.mends(w, p, account)

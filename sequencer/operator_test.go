@@ -174,7 +174,7 @@ func TestOperationsPage(t *testing.T) {
 		t.Errorf("meanings against checks:\n%s", d)
 	}
 	all := slices.Concat(checks,
-		codes(`WaitCode += "([A-Z_]+)"`, "lifecycle/explanation.go"), codes(`Step\w+ += "([A-Z_]+)"`, "lifecycle/explain.go"))
+		codes(`WaitCode += "([A-Z_]+)"`, "explain/explanation.go"), codes(`Step\w+ += "([A-Z_]+)"`, "explain/explanation.go"))
 	if len(all) < 50 {
 		t.Fatalf("only %d codes were found: %q", len(all), all)
 	}

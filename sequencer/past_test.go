@@ -8,7 +8,7 @@ import (
 
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/explain"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/tx"
 )
@@ -23,7 +23,7 @@ func TestOutage(t *testing.T) {
 	type ending struct {
 		state  tx.State
 		code   string
-		waits  lifecycle.WaitCode
+		waits  explain.WaitCode
 		landed bool
 	}
 	for name, tt := range map[string]struct {
@@ -42,13 +42,13 @@ func TestOutage(t *testing.T) {
 			sent: func(w *harness.World, hash string) { w.Net.Drop(hash) },
 			want: ending{state: tx.Done, landed: true}, // expired, and tried again
 		},
-		"included, and no archive": {want: ending{state: tx.Revision, waits: lifecycle.WaitPerson}, person: true},
+		"included, and no archive": {want: ending{state: tx.Revision, waits: explain.WaitPerson}, person: true},
 		"a stranger's, with an archive": {
 			archive: true, sent: func(w *harness.World, hash string) {
 				w.Net.Drop(hash)
 				w.Stranger(devnet.Key(1), 0, 1_000_000_000)
 			},
-			want: ending{state: tx.Revision, waits: lifecycle.WaitPerson}, person: true,
+			want: ending{state: tx.Revision, waits: explain.WaitPerson}, person: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

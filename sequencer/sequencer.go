@@ -103,7 +103,7 @@ type Sequencer struct {
 	draining  atomic.Bool
 	took      atomic.Pointer[time.Time] // when a node last took what it was given
 	halt      atomic.Pointer[halt]      // nil unless the network takes nothing
-	said      atomic.Pointer[lifecycle.Binder]
+	said      atomic.Pointer[tx.Binder]
 	widened   atomic.Bool   // a person has made a queue wider
 	wanted    atomic.Bool   // a bind or a plan waits for news of the chain
 	looked    atomic.Int64  // nanoseconds that the last look at the chain took

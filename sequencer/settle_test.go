@@ -13,6 +13,7 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
+	"mina-sequencer/sequencer/explain"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
@@ -114,7 +115,7 @@ func TestFinishedWhileOpen(t *testing.T) {
 					!got.Attempts[0].Open() {
 					t.Errorf("%+v, sender %+v", got, s)
 				}
-				if x, err := p.Explain(w.Ctx, "a", false); err != nil || x.Next.Action == lifecycle.StepRetry {
+				if x, err := p.Explain(w.Ctx, "a", false); err != nil || x.Next.Action == explain.StepRetry {
 					t.Errorf("%+v, %v", x, err)
 				}
 				if lands {

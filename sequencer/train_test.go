@@ -19,6 +19,7 @@ import (
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues"
 	"mina-sequencer/sequencer"
+	"mina-sequencer/sequencer/explain"
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
@@ -34,7 +35,7 @@ func TestTrainSeen(t *testing.T) {
 		w.Policy.Confirmations = 6 // so that several stand in blocks that are not deep enough
 		p := w.Start()
 		uids := w.PostAll("q", 9)
-		told := map[lifecycle.WaitCode]bool{}
+		told := map[explain.WaitCode]bool{}
 		most, trains := 0, 0
 		for w.Get(uids[8]).State() != tx.Done {
 			if got := audited(w, false); len(got) > 0 {
@@ -58,7 +59,7 @@ func TestTrainSeen(t *testing.T) {
 		if trains != 1 {
 			t.Errorf("%d queues with several in flight", trains)
 		}
-		for _, code := range []lifecycle.WaitCode{lifecycle.WaitBehind, lifecycle.WaitWorker, lifecycle.WaitBlock} {
+		for _, code := range []explain.WaitCode{explain.WaitBehind, explain.WaitWorker, explain.WaitBlock} {
 			if !told[code] {
 				t.Errorf("of up to %d in flight, nothing waits for %s, but for %v", most, code, told)
 			}

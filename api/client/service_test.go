@@ -18,7 +18,7 @@ import (
 	"mina-sequencer/dispatcher"
 	"mina-sequencer/queues"
 	"mina-sequencer/senders"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/explain"
 	"mina-sequencer/sequencer/tx"
 	"mina-sequencer/sequencer/webhooks"
 )
@@ -50,12 +50,12 @@ func (c control) Resolve(ctx context.Context, uid string, _ bool, _ string) (*tx
 	return c.store.Get(ctx, uid)
 }
 
-func (c control) Explain(ctx context.Context, uid string, _ bool) (lifecycle.Explanation, error) {
+func (c control) Explain(ctx context.Context, uid string, _ bool) (explain.Explanation, error) {
 	t, err := c.store.Get(ctx, uid)
 	if err != nil {
-		return lifecycle.Explanation{}, err
+		return explain.Explanation{}, err
 	}
-	return lifecycle.Explanation{State: t.State(), Summary: "It waits.", Wait: lifecycle.Wait{Code: lifecycle.WaitFreeSender}}, nil
+	return explain.Explanation{State: t.State(), Summary: "It waits.", Wait: explain.Wait{Code: explain.WaitFreeSender}}, nil
 }
 
 func newService(tb testing.TB) *service {

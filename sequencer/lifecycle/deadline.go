@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"fmt"
 	"math"
 	"time"
 
@@ -121,39 +120,6 @@ func dropPlan(now time.Time) func(t *tx.Transaction) {
 		}
 	}
 }
-
-// notBefore is when the first of the queue may be dispatched.
-func (s *Scene) notBefore() time.Time {
-	if s.First != nil && s.First.Phase == tx.PhaseWaiting {
-		return s.First.NotBefore
-	}
-	return s.Txn.NotBefore
-}
-
-// inTime adds what is certain of a deadline, and when.
-func (s *Scene) inTime(d said) said {
-	t := s.Txn
-	if t.ExpiresAt.IsZero() || t.Phase.Final() {
-		return d
-	}
-	slot := ""
-	if last, known := s.Tip.LastBefore(t.ExpiresAt); known {
-		slot = fmt.Sprintf(", which is slot %d", last)
-	}
-	switch {
-	case !s.Expired():
-		d.summary += fmt.Sprintf(" It lands before its deadline, %s%s, or never.", stamp(t.ExpiresAt), slot)
-	case t.Open():
-		d.summary += fmt.Sprintf(" Its deadline, %s%s, has come: nothing more is sent, and it ends when what was sent "+
-			"has landed or cannot any more.", stamp(t.ExpiresAt), slot)
-	case d.next.Action != StepEnd:
-		d.summary += fmt.Sprintf(" Its deadline, %s, has come: it ends now.", stamp(t.ExpiresAt))
-		d.next = Next{Action: StepEnd, At: s.Now}
-	}
-	return d
-}
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // unkept: its worker sends by itself, so nothing makes the chain refuse it later.
 func (v *View) unkept() Step {

@@ -203,50 +203,6 @@ func TestOutlastsNone(t *testing.T) {
 	}
 }
 
-// deadlineTold are scenes of what has terms.
-func deadlineTold() []telling {
-	tells := func(s *Scene) { tells(&s.View) }
-	later := func(t *tx.Transaction) { t.NotBefore = now.Add(minutes(5)) }
-	gone := func(s *Scene) { sees(tx.FateExpired, 2)(&s.View) }
-	return []telling{
-		{"not before", scene(txn(tx.PhaseWaiting, later), head),
-			"First in its queue; it was posted to start no earlier than 2026-11-20T10:05:00Z.\nNOT_BEFORE 10:05, then BIND 10:05"},
-		{"behind one that is not before", scene(txn(tx.PhaseWaiting), behind(1, txn(tx.PhaseWaiting, later))),
-			"Second in its queue; the one before (one) is not bound yet: it was posted to start no earlier than " +
-				"2026-11-20T10:05:00Z.\nQUEUE_HEAD, then BIND"},
-		{"paused until", scene(txn(tx.PhaseWaiting), head,
-			func(s *Scene) { s.Paused, s.PausedUntil = "a break", now.Add(minutes(3)) }),
-			"First in its queue; the queue is paused: a break.\nPAUSED 10:03, then BIND 10:03"},
-		{"a budget is used up", scene(txn(tx.PhaseWaiting, wrong(tx.CodeFeeLimit), deferrals(1)),
-			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
-			"First in its queue; it would cost too much today (because); the queue waits for the next day.\n" +
-				"FEE_LIMIT 10:02, then BIND 10:02"},
-		{"a budget was used up, and is the next day's", scene(txn(tx.PhaseWaiting, wrong(tx.CodeFeeLimit)), head),
-			"First in its queue; no sender is registered.\nFREE_SENDER, then BIND"},
-		{"waits, with a deadline", scene(txn(tx.PhaseWaiting, expires(minutes(30))), head, tells),
-			"First in its queue; no sender is registered. It lands before its deadline, 2026-11-20T10:30:00Z, " +
-				"which is slot 310, or never.\nFREE_SENDER, then BIND"},
-		{"no node says when slots begin", scene(txn(tx.PhaseWaiting, expires(minutes(30))), head),
-			"First in its queue; no sender is registered. It lands before its deadline, 2026-11-20T10:30:00Z, or never." +
-				"\nFREE_SENDER, then BIND"},
-		{"waits, and it has come", scene(txn(tx.PhaseWaiting, expires(-minutes(1))), head),
-			"First in its queue; no sender is registered. Its deadline, 2026-11-20T09:59:00Z, has come: it ends now." +
-				"\nFREE_SENDER, then END 10:00"},
-		{"sent, and it has come", scene(txn(tx.PhaseWatching, try(tx.Sent), expires(minutes(2))), tells, gone),
-			"Its attempt has expired; that counts when it stands 5 blocks deep, now 2. No further attempt is made. " +
-				"Its deadline, 2026-11-20T10:02:00Z, which is slot 300, has come: nothing more is sent, and it ends when " +
-				"what was sent has landed or cannot any more.\nSETTLEMENT, then END\nsent, unknown: sent, and may land"},
-		{"with its worker, and it has come", scene(txn(tx.PhaseDispatching, try(tx.Planned), expires(minutes(2))), tells),
-			"Its deadline has come, and nothing of it has been sent: it ends now." +
-				"\nNOTHING, then END 10:00\nprepared, nowhere: its worker has it"},
-		{"over, for another reason", scene(txn(tx.PhaseFailed, expires(-minutes(1)), wrong("E"))),
-			"All tries are used up (because).\nNOTHING, then NONE"},
-		{"over", scene(txn(tx.PhaseFailed, expires(-minutes(1)), func(t *tx.Transaction) {
-			t.Error = &tx.Error{Code: tx.CodeExpired, Message: "its deadline, then, came before it took effect"}
-		})), "Its deadline, then, came before it took effect.\nNOTHING, then NONE"},
-	}
-}
-
 // TestBudget: a budget that is used up holds the queue, and rests nobody.
 func TestBudget(t *testing.T) {
 	t.Parallel()

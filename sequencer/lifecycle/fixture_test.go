@@ -22,6 +22,7 @@ var (
 	retried, losses, deferrals, due, expires = txtest.Retried, txtest.Losses, txtest.Deferrals, txtest.Due, txtest.Expires
 	ending, landedBy, cancelling, orphan     = txtest.Ending, txtest.LandedBy, txtest.Cancelling, txtest.Orphan
 	final, doubts, wrong, oops, minutes      = txtest.Final, txtest.Doubts, txtest.Wrong, txtest.Oops, txtest.Minutes
+	sightingOf, disagreed, declared          = txtest.Sighted, txtest.Disagreed, txtest.Declared
 )
 
 const payer, nonce = txtest.Payer, txtest.Nonce

@@ -378,12 +378,6 @@ func TestLastSlots(t *testing.T) {
 	if s := Decide(v); s.Reason != ReasonPool || !s.Look.After(v.Clock) {
 		t.Errorf("with a BUMP_AFTER longer than any time: %s", told(v, s))
 	}
-	e := Explain(&Scene{View: *view(never, sees(tx.FatePooled, 0), func(v *View) { v.Policy.BumpAfter = most }),
-		Asked:  true,
-		Living: alive})
-	if e.Next.Action != StepRaiseFee || !e.Next.At.IsZero() && e.Next.At.Before(now) {
-		t.Errorf("explained: %+v", e.Next)
-	}
 }
 
 // TestCost: of attempts with one nonce the dearest counts, and what died unspent does not.

@@ -3,12 +3,8 @@ package lifecycle
 import (
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +22,6 @@ type checker struct {
 	reasons  map[Reason]int
 	effects  map[Kind]int
 	confirms map[opening]bool // what a write has confirmed, by attempt
-	worded   map[string]bool  // phases with reasons that were explained
 	trail    []string         // of this walk
 }
 
@@ -45,7 +40,7 @@ type arrow struct {
 
 func newChecker(t *testing.T) *checker {
 	return &checker{
-		T: t, arrows: map[arrow]int{}, reasons: map[Reason]int{}, effects: map[Kind]int{}, worded: map[string]bool{},
+		T: t, arrows: map[arrow]int{}, reasons: map[Reason]int{}, effects: map[Kind]int{},
 		confirms: map[opening]bool{},
 	}
 }
@@ -109,10 +104,6 @@ func (c *checker) decides(v *View) {
 	}
 	if s.Txn != nil && s.Do != (Effect{}) {
 		c.wrong(v, &s, "stores, and does %s", s.Do.Kind)
-	}
-	if is := fmt.Sprint(v.Txn.Phase, s.Reason); c.steps%4 == 0 || !c.worded[is] {
-		c.worded[is] = true
-		c.explains(v)
 	}
 }
 
@@ -396,44 +387,6 @@ func (c *checker) calls(t *tx.Transaction, e Effect) {
 	}
 }
 
-// explains: there are words for wherever it stands.
-func (c *checker) explains(v *View) {
-	c.Helper()
-	for _, asked := range []bool{false, true} {
-		process, _, _ := strings.Cut(v.Txn.Claim, ":")
-		s := &Scene{View: *v, Dispatched: v.Known, Asked: asked, Living: []Binder{{Process: process}}}
-		e := Explain(s)
-		if fault := badWords(&e); fault != "" {
-			c.Fatalf("%s: %+v\nof %s", fault, e, told(v, Step{Txn: v.Txn}))
-		}
-	}
-}
-
-// badWords says what is wrong with an explanation, "" for nothing.
-func badWords(e *Explanation) string {
-	all := []string{e.Summary, e.Wait.Detail}
-	for i := range e.Attempts {
-		all = append(all, e.Attempts[i].Detail)
-		if e.Attempts[i].Detail == "" || e.Attempts[i].Place == "" {
-			return "an attempt without words"
-		}
-	}
-	for _, text := range all {
-		for _, bad := range []string{"%!", "<nil>", "  ", "()", "..", " .", "{", "}", "0001-01"} {
-			if strings.Contains(text, bad) {
-				return fmt.Sprintf("%q in its words", bad)
-			}
-		}
-	}
-	switch {
-	case e.Summary == "" || !strings.HasSuffix(e.Summary, "."):
-		return "no sentence"
-	case e.Wait.Code == "" || e.Next.Action == "" || e.State == "":
-		return "no code"
-	}
-	return ""
-}
-
 // walks is how many lives are followed, and length how long each of them. What all of
 // them together have to show is looked for only if there are as many as that.
 var walks = flag.Uint64("walks", manyWalks, "follow so many lives, and ten times as many scattered records")
@@ -476,35 +429,6 @@ func TestWalks(t *testing.T) {
 	t.Run("every reason", func(t *testing.T) { everyReason(t, c) })
 	t.Run("every effect", func(t *testing.T) { everyEffect(t, c) })
 	t.Run("diagram", func(t *testing.T) { diagramIsDrawn(t, c) })
-}
-
-// declared are the values of all constants of a type in a file of this package: what is
-// added there has to come about here.
-func declared(t *testing.T, file, typ string) []string {
-	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []string
-	ast.Inspect(parsed, func(n ast.Node) bool {
-		if s, is := n.(*ast.ValueSpec); is {
-			if name, is := s.Type.(*ast.Ident); is && name.Name == typ && len(s.Values) == 1 {
-				if value, is := s.Values[0].(*ast.BasicLit); is {
-					text, err := strconv.Unquote(value.Value)
-					if err != nil {
-						t.Fatal(err)
-					}
-					all = append(all, text)
-				}
-			}
-		}
-		return true
-	})
-	if len(all) == 0 {
-		t.Fatalf("no %s in %s", typ, file)
-	}
-	return all
 }
 
 func everyReason(t *testing.T, c *checker) {

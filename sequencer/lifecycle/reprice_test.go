@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -310,28 +309,5 @@ func TestRaiseByMarket(t *testing.T) {
 	s := Learn(v, SendTold{Call: calling(Send, 1), Refusal: refused("Insufficient_replace_fee", Refusal{Cheap: true})})
 	if s.Txn == nil || s.Txn.Last().Fee != 150 {
 		t.Errorf("refused for its fee: %s", told(v, s))
-	}
-	e := Explain(&Scene{View: *view(waits(90), sees(tx.FatePooled, 0), long, auto(8)), Dispatched: true, Asked: true,
-		Living: alive})
-	if !strings.Contains(e.Summary, "It pays what the market asks for.") || e.Next.Action != StepSendAgain {
-		t.Errorf("explained: %+v", e)
-	}
-}
-
-// TestQuoteInWords: an attempt says what its fee was estimated from.
-func TestQuoteInWords(t *testing.T) {
-	t.Parallel()
-	for why, want := range map[fees.Reason]string{
-		fees.Pool:  "sent, and may land; the market asked for 0.00000003 MINA for each unit of weight, 3 of them",
-		fees.Floor: "sent, and may land; the market asked for less than the least fee",
-		fees.Cap: "sent, and may land; the market asked for 0.00000003 MINA for each unit of weight, 3 of them, " +
-			"which is more than it may pay",
-		fees.Unknown: "sent, and may land; no node had told lately what others pay", "": "sent, and may land",
-	} {
-		quote := fees.Quote{Fee: 90, PerWeight: 30, Weight: 3, Why: why}
-		in := txn(tx.PhaseWatching, try(tx.Sent, func(a *tx.Attempt) { a.Quote = quote }))
-		if e := Explain(&Scene{View: *view(in), Asked: true}); e.Attempts[0].Detail != want {
-			t.Errorf("%s: %s", why, e.Attempts[0].Detail)
-		}
 	}
 }

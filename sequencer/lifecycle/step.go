@@ -15,7 +15,7 @@ type Step struct {
 	Local Local
 	Do    Effect    // what is to be done; with Txn nothing, for it is decided on anew
 	Look  time.Time // by Clock: when to look again at the latest; zero if no clock says
-	// Reason says why, see [Explain].
+	// Reason says why.
 	Reason Reason
 }
 
@@ -147,7 +147,7 @@ const ByDoubt = "doubt"
 // Never is a time that no clock brings.
 const Never time.Duration = -1
 
-// A Reason is why a Step is what it is. The codes name what [Explain] says.
+// A Reason is why a Step is what it is. Package explain has words for them.
 type Reason string
 
 // All reasons.

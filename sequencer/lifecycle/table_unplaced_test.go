@@ -313,16 +313,6 @@ func TestLeastMaxFee(t *testing.T) {
 	}
 }
 
-// TestTrainDetail: what waits to join is told how many are in flight, and how many of them in no block.
-func TestTrainDetail(t *testing.T) {
-	t.Parallel()
-	s := Scene{View: *view(txn(tx.PhaseWaiting), ahead(member(5, tx.FateIncluded), member(6, tx.FatePooled))), Width: 9}
-	s.Place.Ahead = 0
-	if got := s.joining(said{}).wait.Detail; got != "2 in flight ahead, 1 of them in no block" {
-		t.Error(got)
-	}
-}
-
 // TestSignedAlone: what may have nothing beside it is known by what was signed.
 func TestSignedAlone(t *testing.T) {
 	t.Parallel()

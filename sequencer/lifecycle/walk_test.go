@@ -297,38 +297,6 @@ func (w *walk) look() {
 	w.view.Sighting.TipSlot = w.view.Tip.TipSlot
 }
 
-// sightingOf is any sighting that a tracker may give of a watch.
-func sightingOf(r *rand.Rand, w *tx.Watch) tx.Sighting {
-	fates := []tx.Fate{tx.FateUnknown, tx.FateAbsent, tx.FatePooled, tx.FateIncluded, tx.FateFailed, tx.FateDisplaced,
-		tx.FateExpired}
-	g := tx.Sighting{Fate: fates[r.IntN(len(fates))], Nonce: w.Nonce, Agreed: r.IntN(4) > 0, Height: 190,
-		StateHash: "3N190"}
-	if g.Fate == tx.FateExpired && w.ValidUntil == 0 {
-		g.Fate = tx.FateAbsent
-	}
-	if g.Agreed {
-		g.Depth = r.IntN(11)
-		g.AccountNext = w.Nonce + uint32(r.IntN(2))
-	}
-	switch g.Fate {
-	case tx.FateUnknown:
-		g.Passed = r.IntN(2) == 0
-		g.Sought = g.Passed && r.IntN(2) == 0
-		g.Agreed, g.Depth = false, 0
-	case tx.FatePooled, tx.FateIncluded, tx.FateFailed:
-		g.Hash = "5Jnews"
-		if len(w.Hashes) > 0 && r.IntN(5) > 0 {
-			g.Hash = w.Hashes[r.IntN(len(w.Hashes))]
-		}
-		if w.Legacy && !w.Found && r.IntN(4) == 0 {
-			g.Nonce++
-		}
-		g.Archived = g.Agreed && g.Fate != tx.FatePooled && r.IntN(8) == 0
-		g.Failure = tx.Failure{Code: "Precondition", Reasons: "of account 1", Permanent: r.IntN(3) == 0}
-	}
-	return g
-}
-
 // order is a person's, given to any process.
 func (w *walk) order(what tx.OrderKind) {
 	v := w.now()

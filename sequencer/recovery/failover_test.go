@@ -15,7 +15,7 @@ import (
 	"mina-sequencer/dispatcher/devworker"
 	"mina-sequencer/mina/devnet"
 	"mina-sequencer/queues/redistest"
-	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/explain"
 	"mina-sequencer/sequencer/test/harness"
 	"mina-sequencer/sequencer/test/lane"
 	"mina-sequencer/sequencer/tx"
@@ -314,7 +314,7 @@ func TestRestart(t *testing.T) {
 		w.Post("other", "b")
 		x, err := p.Explain(w.Ctx, "b", false)
 		w.OK(err)
-		if x.Wait.Code != lifecycle.WaitRecovery {
+		if x.Wait.Code != explain.WaitRecovery {
 			t.Errorf("explained: %+v", x)
 		}
 		w.Once("a", "b")

@@ -3,7 +3,12 @@ package txtest
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math/rand/v2"
+	"strconv"
+	"testing"
 	"time"
 
 	"mina-sequencer/sequencer/fees"
@@ -269,4 +274,68 @@ func Scattered(r *rand.Rand) *tx.Transaction {
 		}
 	}
 	return t
+}
+
+// Disagreed: not every node shows it.
+func Disagreed(g *tx.Sighting) { g.Agreed = false }
+
+// Sighted is any sighting that a tracker may give of a watch.
+func Sighted(r *rand.Rand, w *tx.Watch) tx.Sighting {
+	fates := []tx.Fate{tx.FateUnknown, tx.FateAbsent, tx.FatePooled, tx.FateIncluded, tx.FateFailed, tx.FateDisplaced,
+		tx.FateExpired}
+	g := tx.Sighting{Fate: fates[r.IntN(len(fates))], Nonce: w.Nonce, Agreed: r.IntN(4) > 0, Height: 190,
+		StateHash: "3N190"}
+	if g.Fate == tx.FateExpired && w.ValidUntil == 0 {
+		g.Fate = tx.FateAbsent
+	}
+	if g.Agreed {
+		g.Depth = r.IntN(11)
+		g.AccountNext = w.Nonce + uint32(r.IntN(2))
+	}
+	switch g.Fate {
+	case tx.FateUnknown:
+		g.Passed = r.IntN(2) == 0
+		g.Sought = g.Passed && r.IntN(2) == 0
+		g.Agreed, g.Depth = false, 0
+	case tx.FatePooled, tx.FateIncluded, tx.FateFailed:
+		g.Hash = "5Jnews"
+		if len(w.Hashes) > 0 && r.IntN(5) > 0 {
+			g.Hash = w.Hashes[r.IntN(len(w.Hashes))]
+		}
+		if w.Legacy && !w.Found && r.IntN(4) == 0 {
+			g.Nonce++
+		}
+		g.Archived = g.Agreed && g.Fate != tx.FatePooled && r.IntN(8) == 0
+		g.Failure = tx.Failure{Code: "Precondition", Reasons: "of account 1", Permanent: r.IntN(3) == 0}
+	}
+	return g
+}
+
+// Declared are the values of all constants of a type in a file of the package under test: what is
+// added there has to come about in it.
+func Declared(t *testing.T, file, typ string) []string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if s, is := n.(*ast.ValueSpec); is {
+			if name, is := s.Type.(*ast.Ident); is && name.Name == typ && len(s.Values) == 1 {
+				if value, is := s.Values[0].(*ast.BasicLit); is {
+					text, err := strconv.Unquote(value.Value)
+					if err != nil {
+						t.Fatal(err)
+					}
+					all = append(all, text)
+				}
+			}
+		}
+		return true
+	})
+	if len(all) == 0 {
+		t.Fatalf("no %s in %s", typ, file)
+	}
+	return all
 }

@@ -1,4 +1,7 @@
-package lifecycle
+// Package explain says in words where a transaction stands, what it waits for, and what happens next.
+// It asks nobody and decides nothing: what happens next it asks package lifecycle, which knows nothing
+// of it.
+package explain
 
 import (
 	"fmt"
@@ -6,29 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/tx"
-)
-
-// What happens next to a transaction, as an Explanation names it.
-const (
-	StepBind      = "BIND"       // a free sender is bound to its queue
-	StepAskWorker = "ASK_WORKER" // an attempt is planned, and its worker asked to prove and sign
-	StepSubmit    = "SUBMIT"     // a batch is posted to its ledger
-	StepSend      = "SEND"       // the signed bytes are given to the nodes
-	StepWatch     = "WATCH"      // the chain is asked again
-	StepSendAgain = "SEND_AGAIN" // the same bytes are sent again
-	StepRaiseFee  = "RAISE_FEE"  // another attempt at the same nonce that pays more
-	StepWeigh     = "WEIGH"      // it is decided whether there is another try
-	StepRetry     = "RETRY"      // another try
-	StepFinish    = "FINISH"     // it becomes DONE
-	StepEnd       = "END"        // it becomes FAILED or UNRESOLVED
-	StepFinal     = "FINAL"      // it is watched no longer
-	StepRemove    = "REMOVE"     // its record is removed
-	StepTell      = "TELL"       // its worker is told how it ended
-	StepResume    = "RESUME"     // for a person: resume the queue
-	StepDecide    = "DECIDE"     // for a person: retry or delete it
-	StepResolve   = "RESOLVE"    // for a person: say what became of its attempt
-	StepNone      = "NONE"
 )
 
 // said is what is said of one reason.
@@ -77,13 +59,36 @@ func (s *Scene) say() said {
 	return s.endedBy()
 }
 
+// inTime adds what is certain of a deadline, and when.
+func (s *Scene) inTime(d said) said {
+	t := s.Txn
+	if t.ExpiresAt.IsZero() || t.Phase.Final() {
+		return d
+	}
+	slot := ""
+	if last, known := s.Tip.LastBefore(t.ExpiresAt); known {
+		slot = fmt.Sprintf(", which is slot %d", last)
+	}
+	switch {
+	case !s.Expired():
+		d.summary += fmt.Sprintf(" It lands before its deadline, %s%s, or never.", stamp(t.ExpiresAt), slot)
+	case t.Open():
+		d.summary += fmt.Sprintf(" Its deadline, %s%s, has come: nothing more is sent, and it ends when what was sent "+
+			"has landed or cannot any more.", stamp(t.ExpiresAt), slot)
+	case d.next.Action != StepEnd:
+		d.summary += fmt.Sprintf(" Its deadline, %s, has come: it ends now.", stamp(t.ExpiresAt))
+		d.next = Next{Action: StepEnd, At: s.Now}
+	}
+	return d
+}
+
 // abandoned reports whether the process that drives it does not live: nothing goes on until another one
 // has taken it over.
 func (s *Scene) abandoned() bool { return s.Txn.Claim != "" && s.driver() < 0 }
 
 // driver is which of the living drives it, -1 for none.
 func (s *Scene) driver() int {
-	return slices.IndexFunc(s.Living, func(b Binder) bool { return strings.HasPrefix(s.Txn.Claim, b.Process+":") })
+	return slices.IndexFunc(s.Living, func(b tx.Binder) bool { return strings.HasPrefix(s.Txn.Claim, b.Process+":") })
 }
 
 // shut is why nothing of it is asked or sent now, by the process that drives it or the one that is asked.
@@ -107,7 +112,7 @@ func (s *Scene) dispatching() said {
 	if a != nil { // what the process that drives it knows, and whoever asks need not
 		s.Local.Own, s.Local.Marked = a.Number, a.Number
 	}
-	why := Decide(&s.View).Reason
+	why := lifecycle.Decide(&s.View).Reason
 	soon, since := Next{Action: StepAskWorker, At: s.Now}, t.ChangedAt
 	if a != nil && a.EndedAt.After(since) {
 		since = a.EndedAt
@@ -116,23 +121,23 @@ func (s *Scene) dispatching() said {
 	case s.shut() != "":
 		return said{"Its sender is bound, and nothing is asked or sent now: " + s.shut() + ".",
 			Wait{Code: WaitRecovery, Detail: s.shut()}, Next{Action: StepAskWorker}}
-	case why == ReasonCancelled:
+	case why == lifecycle.ReasonCancelled:
 		return said{"A cancel was asked for, and nothing of it has been sent: it ends now.",
 			Wait{Code: WaitNothing}, Next{Action: StepEnd, At: s.Now}}
-	case why == ReasonOverdue:
+	case why == lifecycle.ReasonOverdue:
 		return said{"Its deadline has come, and nothing of it has been sent: it ends now.",
 			Wait{Code: WaitNothing}, Next{Action: StepEnd, At: s.Now}}
-	case why == ReasonLanded:
+	case why == lifecycle.ReasonLanded:
 		return said{"An earlier attempt is in a block.", Wait{Code: WaitNothing}, Next{Action: StepFinish, At: s.Now}}
-	case why != ReasonProving && !s.Tip.At.IsZero() && !s.Tip.Quorum:
+	case why != lifecycle.ReasonProving && !s.Tip.At.IsZero() && !s.Tip.Quorum:
 		return said{"Its sender is bound; the attempt is planned when enough Mina nodes are synced.",
 			s.forNodes(), Next{Action: StepAskWorker}}
-	case why != ReasonProving && s.Now.Sub(since) > s.Policy.CycleInterval:
+	case why != lifecycle.ReasonProving && s.Now.Sub(since) > s.Policy.CycleInterval:
 		return said{fmt.Sprintf("Its sender is bound, and attempt %d is not planned yet since %s: its worker is asked who "+
 			"it is before, and the Mina nodes for its account; if that stays so, see whether they answer.",
 			len(t.Attempts)+1, stamp(since)),
 			Wait{Code: WaitWorker, Detail: "its worker, or the Mina nodes"}, Next{Action: StepAskWorker}}
-	case why != ReasonProving:
+	case why != lifecycle.ReasonProving:
 		return said{"Its sender is bound; attempt " + fmt.Sprint(len(t.Attempts)+1) + " is being planned.",
 			Wait{Code: WaitNothing}, soon}
 	}

@@ -1,4 +1,4 @@
-package lifecycle
+package explain
 
 import (
 	"time"
@@ -61,6 +61,28 @@ type Next struct {
 	Action string
 	At     time.Time
 }
+
+// What happens next to a transaction, as an Explanation names it.
+const (
+	StepBind      = "BIND"       // a free sender is bound to its queue
+	StepAskWorker = "ASK_WORKER" // an attempt is planned, and its worker asked to prove and sign
+	StepSubmit    = "SUBMIT"     // a batch is posted to its ledger
+	StepSend      = "SEND"       // the signed bytes are given to the nodes
+	StepWatch     = "WATCH"      // the chain is asked again
+	StepSendAgain = "SEND_AGAIN" // the same bytes are sent again
+	StepRaiseFee  = "RAISE_FEE"  // another attempt at the same nonce that pays more
+	StepWeigh     = "WEIGH"      // it is decided whether there is another try
+	StepRetry     = "RETRY"      // another try
+	StepFinish    = "FINISH"     // it becomes DONE
+	StepEnd       = "END"        // it becomes FAILED or UNRESOLVED
+	StepFinal     = "FINAL"      // it is watched no longer
+	StepRemove    = "REMOVE"     // its record is removed
+	StepTell      = "TELL"       // its worker is told how it ended
+	StepResume    = "RESUME"     // for a person: resume the queue
+	StepDecide    = "DECIDE"     // for a person: retry or delete it
+	StepResolve   = "RESOLVE"    // for a person: say what became of its attempt
+	StepNone      = "NONE"
+)
 
 // Seen is an attempt with what the chain says of it now.
 type Seen struct {

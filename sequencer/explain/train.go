@@ -1,9 +1,10 @@
-package lifecycle
+package explain
 
 import (
 	"fmt"
 	"slices"
 
+	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/tx"
 )
 
@@ -139,7 +140,7 @@ func (s *Scene) follower(d said) said {
 }
 
 // lost reports whether an attempt of m has come to nothing, so that there is to be another.
-func lost(m Member) bool {
+func lost(m lifecycle.Member) bool {
 	return !m.InOrder() && m.Txn.Phase != tx.PhaseDispatching || m.Txn.Phase == tx.PhaseDispatching &&
 		m.Txn.Last() != nil &&
 		!m.Txn.Last().Pending() && !m.Txn.Last().ProvedAhead()

@@ -1,4 +1,4 @@
-package lifecycle
+package explain
 
 import (
 	"fmt"
@@ -91,6 +91,14 @@ func (s *Scene) unbound() said {
 	return d
 }
 
+// notBefore is when the first of the queue may be dispatched.
+func (s *Scene) notBefore() time.Time {
+	if s.First != nil && s.First.Phase == tx.PhaseWaiting {
+		return s.First.NotBefore
+	}
+	return s.Txn.NotBefore
+}
+
 // leftAlone says why the queue is left alone for a while.
 func (s *Scene) leftAlone() said {
 	next := Next{Action: StepBind, At: s.Place.Hold}
@@ -113,7 +121,7 @@ func (s *Scene) undispatched(typ string) bool {
 	if s.Txn.Ledger != "" || s.Txn.Type == typ && s.Dispatched {
 		return s.Txn.Type == typ && !s.Dispatched
 	}
-	return !slices.ContainsFunc(s.Living, func(b Binder) bool { return b.Mute || slices.Contains(b.Types, typ) })
+	return !slices.ContainsFunc(s.Living, func(b tx.Binder) bool { return b.Mute || slices.Contains(b.Types, typ) })
 }
 
 // whoWasAway is for whom a queue is left alone.

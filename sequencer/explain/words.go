@@ -1,4 +1,4 @@
-package lifecycle
+package explain
 
 import (
 	"fmt"
@@ -32,6 +32,9 @@ func because(e *tx.Error) string {
 	}
 	return " (" + e.Words() + ")"
 }
+
+// stamp is a time as everything that is said gives it.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func lower(text string) string { return strings.ToLower(text[:1]) + text[1:] }
 func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

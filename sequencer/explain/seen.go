@@ -1,4 +1,4 @@
-package lifecycle
+package explain
 
 import (
 	"fmt"

@@ -1,70 +1,18 @@
-package lifecycle
+package explain
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
+	"mina-sequencer/sequencer/fees"
+	"mina-sequencer/sequencer/lifecycle"
+	"mina-sequencer/sequencer/test/txtest"
 	"mina-sequencer/sequencer/tx"
 )
-
-// brief is an explanation on one line for each of its parts.
-func brief(e Explanation) string {
-	clock := func(t time.Time) string {
-		if t.IsZero() {
-			return ""
-		}
-		return " " + t.Format("15:04")
-	}
-	lines := []string{e.Summary, string(e.Wait.Code) + clock(e.Wait.Until) + ", then " + e.Next.Action + clock(e.Next.At)}
-	for _, a := range e.Attempts {
-		lines = append(lines, string(a.State.Outcome())+", "+a.Place+": "+a.Detail)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// alive are the processes that live, where nothing else is said: the one that drives what is bound.
-var alive = []Binder{{Process: "me"}}
-
-// scene is one in which everything is in order, and this process has been asked that
-// dispatches the type.
-func scene(t *tx.Transaction, changes ...func(*Scene)) *Scene {
-	s := &Scene{View: *view(t), Dispatched: true, Living: []Binder{{Process: "me", Types: []string{"MINT", "BURN"}}}}
-	s.Tip.At, s.Tip.Slot = clock, 300
-	if t.Phase == tx.PhaseDispatching {
-		t.ChangedAt = now
-	}
-	for _, c := range changes {
-		c(s)
-	}
-	return s
-}
-
-// shown is what all nodes say, asked just now.
-func shown(f tx.Fate, depth int, more ...func(*tx.Sighting)) func(*Scene) {
-	return func(s *Scene) {
-		sees(f, depth, more...)(&s.View)
-		s.Asked = true
-	}
-}
-
-func behind(ahead int, first *tx.Transaction) func(*Scene) {
-	return func(s *Scene) {
-		first.UID = "one"
-		s.First, s.Place = first, Place{Ahead: ahead, First: "one"}
-	}
-}
-
-func head(s *Scene)            { s.Place = Place{First: s.Txn.UID} }
-func fewNodes(s *Scene)        { s.Tip.Quorum, s.Tip.Synced = false, 1 }
-func looked(s *Scene)          { s.Asked = true }
-func disagreed(g *tx.Sighting) { g.Agreed = false }
-func passedBlock(s *Scene) {
-	s.Asked, s.Sighting = true, tx.Sighting{Fate: tx.FateUnknown, Passed: true}
-}
-func noArchive(s *Scene)               { s.Tip.NoArchive = true }
-func limited(s *Scene)                 { s.Limited = true }
-func pool(c ...Candidate) func(*Scene) { return func(s *Scene) { s.Pool = c } }
 
 // A telling is a scene and what is said of it.
 type telling struct {
@@ -95,34 +43,9 @@ func TestExplain(t *testing.T) {
 			}
 		}
 	}
-	for _, code := range declared(t, "explanation.go", "WaitCode") {
+	for _, code := range txtest.Declared(t, "explanation.go", "WaitCode") {
 		if !codes[WaitCode(code)] {
 			t.Errorf("nothing waits for %s", code)
-		}
-	}
-}
-
-// TestIdle: a free sender is bound by any process that binds and, where its worker runs with one, by that.
-func TestIdle(t *testing.T) {
-	t.Parallel()
-	mints := []string{"MINT"}
-	full := Binder{Process: "full", Types: mints, Why: "it is full", Since: now, Local: []string{"B62l"}}
-	ready := Binder{Process: "ready", Types: mints}
-	for name, c := range map[string]struct {
-		living []Binder
-		local  bool
-		want   string
-	}{
-		"one binds":                      {[]Binder{full, ready}, false, ""},
-		"not its worker's":               {[]Binder{full, ready}, true, "no process binds it: it is full (process full"},
-		"its worker's":                   {[]Binder{full, {Types: mints, Local: []string{"B62l"}}}, true, ""},
-		"one of an older version":        {[]Binder{full, {Process: "old", Mute: true}}, false, ""},
-		"its worker's is gone":           {[]Binder{ready}, true, "its worker belongs to a process that is gone"},
-		"none runs":                      {nil, false, "no process binds it, for none runs that dispatches to Mina"},
-		"one that dispatches to ledgers": {[]Binder{{Process: "books"}}, false, "no process binds it, for none runs"},
-	} {
-		if got := Idle(c.living, "B62l", c.local); got != c.want && (c.want == "" || !strings.HasPrefix(got, c.want)) {
-			t.Errorf("%s: %q", name, got)
 		}
 	}
 }
@@ -144,26 +67,26 @@ func waitingTold() []telling {
 				"B62r is RESTED: its worker is down.\nQUEUE_HEAD, then BIND"},
 		{"paused", scene(waits(), head, func(s *Scene) { s.Paused = "maintenance" }),
 			"First in its queue; the queue is paused: maintenance. 'sequencer queue resume q' ends that.\nPAUSED, then RESUME"},
-		{"callback", scene(waits(), func(s *Scene) { s.Place = Place{First: "u", Holder: "one", Hold: now.Add(minutes(2))} }),
+		{"callback", scene(waits(), func(s *Scene) { s.Place = tx.Place{First: "u", Holder: "one", Hold: now.Add(minutes(2))} }),
 			"First in its queue; the worker has not yet answered the callback of the one before (one).\n" +
 				"CALLBACK 10:02, then BIND 10:02"},
-		{"held for one before", scene(waits(), func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
+		{"held for one before", scene(waits(), func(s *Scene) { s.Place = tx.Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; the queue is tried again later, because one of it could not be dispatched; resume the " +
 				"queue to try at once.\nHELD 10:02, then BIND 10:02"},
 		{"held", scene(txn(tx.PhaseWaiting, wrong(tx.CodeUnavailable), deferrals(1)),
-			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
+			func(s *Scene) { s.Place = tx.Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its worker was away or busy (because); the queue is tried again later.\n" +
 				"WORKER 10:02, then BIND 10:02"},
 		{"held, beside others at work", scene(txn(tx.PhaseWaiting, wrong(tx.CodeUnavailable), deferrals(1)), pool(rested, busy, drained),
-			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
+			func(s *Scene) { s.Place = tx.Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its worker was away or busy (because); the queue is tried again later. " +
 				"2 of 3 senders are out of use; other queues go on with the rest.\nWORKER 10:02, then BIND 10:02"},
 		{"held, and nobody is at work", scene(txn(tx.PhaseWaiting, wrong(tx.CodeUnavailable), deferrals(1)), pool(rested),
-			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
+			func(s *Scene) { s.Place = tx.Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its worker was away or busy (because); the queue is tried again later. " +
 				"All senders are out of use, so other queues wait, too.\nWORKER 10:02, then BIND 10:02"},
 		{"held, told to a key with prefixes", scene(txn(tx.PhaseWaiting, wrong(tx.CodeUnavailable), deferrals(1)), pool(rested), limited,
-			func(s *Scene) { s.Place = Place{First: "u", Hold: now.Add(minutes(2))} }),
+			func(s *Scene) { s.Place = tx.Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its worker was away or busy (because); the queue is tried again later.\n" +
 				"WORKER 10:02, then BIND 10:02"},
 		{"free, and nobody binds it", scene(waits(), head, pool(Candidate{AccountID: "B62f"}), func(s *Scene) { s.Ready = now.Add(-time.Hour) }),
@@ -181,11 +104,11 @@ func waitingTold() []telling {
 		{"another process dispatches it", scene(waits(), head, func(s *Scene) { s.Dispatched = false }),
 			"First in its queue; no sender is registered.\nFREE_SENDER, then BIND"},
 		{"free, and its worker is gone", scene(waits(), head, pool(Candidate{AccountID: "B62f", Reason: tx.Idled,
-			Detail: Idle([]Binder{{Process: "p", Types: []string{"MINT"}}}, "B62f", true)})),
+			Detail: tx.Idle([]tx.Binder{{Process: "p", Types: []string{"MINT"}}}, "B62f", true)})),
 			"First in its queue; sender B62f is free, but its worker belongs to a process that is gone, or does not take calls: " +
 				"start that process again, see its log, or register the sender with another worker.\nPROCESS, then BIND"},
 		{"free, and no process has room", scene(waits(), head, pool(Candidate{AccountID: "B62f", Reason: tx.Idled,
-			Detail: Idle([]Binder{{Process: "p", Types: []string{"MINT"}, Why: "it drives 1 queues", Since: now}}, "", false)})),
+			Detail: tx.Idle([]tx.Binder{{Process: "p", Types: []string{"MINT"}, Why: "it drives 1 queues", Since: now}}, "", false)})),
 			"First in its queue; sender B62f is free, but no process binds it: it drives 1 queues (process p, since " +
 				"2026-11-20T10:00:00Z).\nPROCESS, then BIND"},
 		{"the same, told to a key with prefixes", scene(waits(), head, pool(Candidate{AccountID: "B62f", Reason: tx.Idled}),
@@ -244,7 +167,7 @@ func dispatchingTold() []telling {
 		{"planned anew, just now", scene(txn(tx.PhaseDispatching, try(tx.Expired, func(a *tx.Attempt) { a.EndedAt = now })),
 			func(s *Scene) { s.Txn.ChangedAt = now.Add(-minutes(1)) }),
 			"Its sender is bound; attempt 2 is being planned.\nNOTHING, then ASK_WORKER 10:00\nexpired, nowhere: expired unspent"},
-		{"its process is gone", scene(txn(tx.PhaseDispatching), func(s *Scene) { s.Living = []Binder{{Process: "m"}} }),
+		{"its process is gone", scene(txn(tx.PhaseDispatching), func(s *Scene) { s.Living = []tx.Binder{{Process: "m"}} }),
 			"The process that drives it is gone, or hangs; another one takes it over.\nPROCESS, then WATCH"},
 		{"no process lives", scene(txn(tx.PhaseWatching, try(tx.Sent)), func(s *Scene) { s.Living = nil }),
 			"The process that drives it is gone, or hangs, and none runs that could take it over: start one.\nPROCESS, then WATCH\n" +
@@ -286,6 +209,11 @@ func pooledTold() []telling {
 		{"pooled at the cap", scene(txn(tx.PhaseWatching, try(tx.Sent, fee(300))), shown(tx.FatePooled, 0, disagreed)),
 			"In the pool of at least one node, waiting for a block.\n" +
 				"BLOCK 12:15, then SEND_AGAIN\nsent, pool: in the pool of at least one node"},
+		{"pooled, at what the market asks for", scene(sent(), shown(tx.FatePooled, 0), func(s *Scene) {
+			s.Policy.FeeAuto, s.Policy.FeeTarget, s.Market.Weight = true, 2, 3
+			s.Market.Looks = []fees.Look{{At: now.Add(-minutes(1)), Size: 40, Ranks: []uint64{0, 29}}}
+		}), "In the pool of every synced node, waiting for a block. It pays what the market asks for.\n" +
+			"BLOCK 12:15, then SEND_AGAIN\nsent, pool: in the pool of every synced node"},
 		{"pooled, cancelled", scene(sent(cancelling), shown(tx.FatePooled, 0)),
 			"In the pool of every synced node, waiting for a block. No further attempt is made: a cancel was asked for.\n" +
 				"EXPIRY 12:15, then WATCH 10:00\nsent, pool: in the pool of every synced node"},
@@ -484,11 +412,11 @@ func rareSentTold() []telling {
 			"Attempt 1 is signed and being sent to the Mina nodes.\n" +
 				"SENDING, then SEND 10:00\nsigned, unknown: sent, and may land"},
 		{"stored, and no replica confirms it", scene(sent(), unasked, func(s *Scene) {
-			s.Txn.Claim, s.Living = "p:7", []Binder{{Process: "p", Unconfirmed: now.Add(-minutes(3))}}
+			s.Txn.Claim, s.Living = "p:7", []tx.Binder{{Process: "p", Unconfirmed: now.Add(-minutes(3))}}
 		}), "Attempt 1 is signed and stored, and is sent when the replicas of Redis that SEQUENCER_REDIS_WAIT asks for have confirmed " +
 			"that; too few do since 2026-11-20T09:57:00Z: see why they are away.\nSENDING, then SEND\nsigned, unknown: sent, and may land"},
 		{"of another process: nor", scene(sent(), unasked, func(s *Scene) {
-			s.Txn.Claim, s.Living = "p2:7", []Binder{{Process: "p", Unconfirmed: now.Add(-minutes(3))}, {Process: "p2"}}
+			s.Txn.Claim, s.Living = "p2:7", []tx.Binder{{Process: "p", Unconfirmed: now.Add(-minutes(3))}, {Process: "p2"}}
 		}), "Attempt 1 is signed and being sent to the Mina nodes.\n" +
 			"SENDING, then SEND 10:00\nsigned, unknown: sent, and may land"},
 		{"being sent, cancelled", scene(sent(cancelling), looked),
@@ -620,6 +548,65 @@ func TestDetails(t *testing.T) {
 	}
 }
 
+// TestLongestPatience: nothing comes about before now, however long it is waited for.
+func TestLongestPatience(t *testing.T) {
+	t.Parallel()
+	long := func(s *Scene) { s.Policy.BumpAfter = math.MaxUint32 }
+	e := Explain(scene(txn(tx.PhaseWatching, try(tx.Sent)), shown(tx.FatePooled, 0), long))
+	if e.Next.Action != StepRaiseFee || e.Next.At.Before(now) {
+		t.Errorf("%+v", e.Next)
+	}
+	forever := func(a *tx.Attempt) { a.ValidUntil = math.MaxUint32 }
+	if e := Explain(scene(txn(tx.PhaseWatching, try(tx.Sent, forever)), looked)); e.Wait.Until.Before(now) {
+		t.Errorf("%+v", e.Wait)
+	}
+}
+
+// TestScatter: there are words for a record put together from parts, whether a life leads to it or not,
+// whatever is known around it.
+func TestScatter(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 20_000 {
+		s := scattered(r)
+		if e := Explain(s); badWords(&e) != "" {
+			t.Fatalf("%s: %+v\nof %+v", badWords(&e), e, s.Txn)
+		}
+	}
+}
+
+// scattered is a scene of which anything may be known.
+func scattered(r *rand.Rand) *Scene {
+	s, yes := scene(txtest.Scattered(r)), func() bool { return r.IntN(3) == 0 }
+	if w, some := lifecycle.WatchOf(s.Txn, "memo"); some {
+		s.Sighting = txtest.Sighted(r, &w)
+	}
+	if yes() {
+		s.Txn.Ledger, s.Batch.Known, s.Batch.Idempotent = "saw", yes(), yes()
+		s.Batch.Seen.State = txtest.Pick(r, lifecycle.BatchUnknown, lifecycle.BatchPending)
+		s.Batch.Seen.At, s.Batch.Seen.Asked = txtest.Pick(r, time.Time{}, now), txtest.Pick(r, time.Time{}, now)
+	}
+	for ; yes(); s.Train.Commuting = yes() {
+		t := txtest.Scattered(r)
+		m := lifecycle.Member{Txn: t, Sighting: txtest.Shown(t, txtest.Pick(r, tx.FatePooled, tx.FateFailed), 1)}
+		txtest.Pick(r, ahead, behindIt)(m)(s)
+		s.Width = 2
+	}
+	s.Txn.ExpiresAt = txtest.Pick(r, time.Time{}, now, now.Add(time.Hour))
+	s.Place = tx.Place{Ahead: r.IntN(3), Hold: txtest.Pick(r, time.Time{}, now.Add(time.Hour))}
+	s.First = txtest.Pick(r, nil, txtest.Scattered(r))
+	s.Pool = txtest.Pick(r, nil, []Candidate{{AccountID: "B62f"}}, []Candidate{{AccountID: "B62r", Reason: tx.Rested}, {AccountID: "B62x", Queue: "x"}})
+	s.Paused, s.Barrier = txtest.Pick(r, "", "a break"), txtest.Pick(r, "", "it goes alone")
+	s.Shut, s.Tip.ArchiveLost = txtest.Pick(r, "", "it waits"), txtest.Pick(r, "", "timeout")
+	s.Asked, s.Dispatched, s.Limited, s.Tip.Quorum, s.Tip.NoArchive = yes(), yes(), yes(), yes(), yes()
+	s.Tip.At, s.Tip.SlotTime = txtest.Pick(r, time.Time{}, clock), txtest.Pick(r, 0, minutes(3))
+	s.Unproved, s.Provers = txtest.Pick(r, time.Time{}, now), r.IntN(3)
+	if yes() {
+		s.Living = nil
+	}
+	return s
+}
+
 // TestWords: numbers in words, and texts that are cut.
 func TestWords(t *testing.T) {
 	t.Parallel()
@@ -649,130 +636,88 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// trainTold is said of what has others of its queue in flight with it, or before it.
-func trainTold() []telling {
-	named := func(uid string, m Member) Member {
-		m.Txn.UID = uid
-		return m
+// deadlineTold are scenes of what has terms.
+func deadlineTold() []telling {
+	later := func(t *tx.Transaction) { t.NotBefore = now.Add(minutes(5)) }
+	gone := sees(tx.FateExpired, 2)
+	return []telling{
+		{"not before", scene(txn(tx.PhaseWaiting, later), head),
+			"First in its queue; it was posted to start no earlier than 2026-11-20T10:05:00Z.\nNOT_BEFORE 10:05, then BIND 10:05"},
+		{"behind one that is not before", scene(txn(tx.PhaseWaiting), behind(1, txn(tx.PhaseWaiting, later))),
+			"Second in its queue; the one before (one) is not bound yet: it was posted to start no earlier than " +
+				"2026-11-20T10:05:00Z.\nQUEUE_HEAD, then BIND"},
+		{"paused until", scene(txn(tx.PhaseWaiting), head,
+			func(s *Scene) { s.Paused, s.PausedUntil = "a break", now.Add(minutes(3)) }),
+			"First in its queue; the queue is paused: a break.\nPAUSED 10:03, then BIND 10:03"},
+		{"a budget is used up", scene(txn(tx.PhaseWaiting, wrong(tx.CodeFeeLimit), deferrals(1)),
+			func(s *Scene) { s.Place = tx.Place{First: "u", Hold: now.Add(minutes(2))} }),
+			"First in its queue; it would cost too much today (because); the queue waits for the next day.\n" +
+				"FEE_LIMIT 10:02, then BIND 10:02"},
+		{"a budget was used up, and is the next day's", scene(txn(tx.PhaseWaiting, wrong(tx.CodeFeeLimit)), head),
+			"First in its queue; no sender is registered.\nFREE_SENDER, then BIND"},
+		{"waits, with a deadline", scene(txn(tx.PhaseWaiting, expires(minutes(30))), head, tells),
+			"First in its queue; no sender is registered. It lands before its deadline, 2026-11-20T10:30:00Z, " +
+				"which is slot 310, or never.\nFREE_SENDER, then BIND"},
+		{"no node says when slots begin", scene(txn(tx.PhaseWaiting, expires(minutes(30))), head),
+			"First in its queue; no sender is registered. It lands before its deadline, 2026-11-20T10:30:00Z, or never." +
+				"\nFREE_SENDER, then BIND"},
+		{"waits, and it has come", scene(txn(tx.PhaseWaiting, expires(-minutes(1))), head),
+			"First in its queue; no sender is registered. Its deadline, 2026-11-20T09:59:00Z, has come: it ends now." +
+				"\nFREE_SENDER, then END 10:00"},
+		{"sent, and it has come", scene(txn(tx.PhaseWatching, try(tx.Sent), expires(minutes(2))), tells, gone),
+			"Its attempt has expired; that counts when it stands 5 blocks deep, now 2. No further attempt is made. " +
+				"Its deadline, 2026-11-20T10:02:00Z, which is slot 300, has come: nothing more is sent, and it ends when " +
+				"what was sent has landed or cannot any more.\nSETTLEMENT, then END\nsent, unknown: sent, and may land"},
+		{"with its worker, and it has come", scene(txn(tx.PhaseDispatching, try(tx.Planned), expires(minutes(2))), tells),
+			"Its deadline has come, and nothing of it has been sent: it ends now." +
+				"\nNOTHING, then END 10:00\nprepared, nowhere: its worker has it"},
+		{"over, for another reason", scene(txn(tx.PhaseFailed, expires(-minutes(1)), wrong("E"))),
+			"All tries are used up (because).\nNOTHING, then NONE"},
+		{"over", scene(txn(tx.PhaseFailed, expires(-minutes(1)), func(t *tx.Transaction) {
+			t.Error = &tx.Error{Code: tx.CodeExpired, Message: "its deadline, then, came before it took effect"}
+		})), "Its deadline, then, came before it took effect.\nNOTHING, then NONE"},
 	}
-	with := func(change func(*View), more ...func(*Scene)) func(*Scene) {
-		return func(s *Scene) {
-			change(&s.View)
-			for _, m := range more {
-				m(s)
+}
+
+// TestQuoteInWords: an attempt says what its fee was estimated from.
+func TestQuoteInWords(t *testing.T) {
+	t.Parallel()
+	for why, want := range map[fees.Reason]string{
+		fees.Pool:  "sent, and may land; the market asked for 0.00000003 MINA for each unit of weight, 3 of them",
+		fees.Floor: "sent, and may land; the market asked for less than the least fee",
+		fees.Cap: "sent, and may land; the market asked for 0.00000003 MINA for each unit of weight, 3 of them, " +
+			"which is more than it may pay",
+		fees.Unknown: "sent, and may land; no node had told lately what others pay", "": "sent, and may land",
+	} {
+		quote := fees.Quote{Fee: 90, PerWeight: 30, Weight: 3, Why: why}
+		in := txn(tx.PhaseWatching, try(tx.Sent, func(a *tx.Attempt) { a.Quote = quote }))
+		if e := Explain(scene(in, looked)); e.Attempts[0].Detail != want {
+			t.Errorf("%s: %s", why, e.Attempts[0].Detail)
+		}
+	}
+}
+
+// badWords says what is wrong with an explanation, "" for nothing.
+func badWords(e *Explanation) string {
+	all := []string{e.Summary, e.Wait.Detail}
+	for i := range e.Attempts {
+		all = append(all, e.Attempts[i].Detail)
+		if e.Attempts[i].Detail == "" || e.Attempts[i].Place == "" {
+			return "an attempt without words"
+		}
+	}
+	for _, text := range all {
+		for _, bad := range []string{"%!", "<nil>", "  ", "()", "..", " .", "{", "}", "0001-01"} {
+			if strings.Contains(text, bad) {
+				return fmt.Sprintf("%q in its words", bad)
 			}
 		}
 	}
-	next := func(width int, last Member, more ...func(*Scene)) *Scene {
-		first := named("one", member(7, tx.FateIncluded))
-		all := append([]func(*Scene){behind(0, first.Txn), with(ahead(first, named("two", last)))}, more...)
-		s := scene(txn(tx.PhaseWaiting), all...)
-		s.Width = width
-		return s
+	switch {
+	case e.Summary == "" || !strings.HasSuffix(e.Summary, "."):
+		return "no sentence"
+	case e.Wait.Code == "" || e.Next.Action == "" || e.State == "":
+		return "no code"
 	}
-	after := ahead(named("one", member(5, tx.FateIncluded)), named("two", member(6, tx.FatePooled)))
-	failed := ahead(named("one", member(5, tx.FateFailed)), named("two", member(6, tx.FatePooled)))
-	const joins = "Next of its queue; it joins those in flight when a node has taken the last of them (two), " +
-		"unless another queue waits for a sender.\nBEHIND, then BIND"
-	made, ready := ahead(named("one", unmade(6))), ahead(named("one", Member{Txn: txn(tx.PhaseDispatching, early(6))}))
-	const aheadOfIt = " 2 of its queue are in flight ahead of it; "
-	return []telling{
-		{"joins", next(2, member(8, tx.FatePooled)), joins},
-		{"joins what is made", next(2, unmade(8)), joins},
-		{"the second that waits", next(2, member(8, tx.FatePooled), func(s *Scene) { s.Place.Ahead = 1 }),
-			"Fourth in its queue; the first (one) waits for a block.\nQUEUE_HEAD, then BIND"},
-		{"joins what has not begun", next(2, Member{Txn: txn(tx.PhaseDispatching)}), joins},
-		{"nothing joins what came back from its worker", next(2, Member{Txn: txn(tx.PhaseDispatching, try(tx.Planned, over))}),
-			"Next of its queue; one in flight (two) will not come as it was to, and nothing joins.\nBROKEN, then BIND"},
-		{"it failed itself, and those behind it do not need it", scene(txn(tx.PhaseFailing, try(tx.FailedIn, over)), with(atOnce),
-			with(behindIt(member(8, tx.FatePooled)))),
-			"Its last try failed; its worker is asked whether there is another one. It is tried again when the 1 behind it, which " +
-				"do not need it, have landed or cannot land.\n" +
-				"BROKEN, then WEIGH 10:00\nfailed, block: failed in block 0, 0 deep when last stored"},
-		{"asked again behind one", scene(txn(tx.PhaseDispatching, deferrals(1)), with(ahead(named("one", member(6, tx.FatePooled))))),
-			"It went back to its place once; it is made again when the 1 ahead of it are in a block.\nHELD, then ASK_WORKER"},
-		{"joins what waits for its turn", next(2, Member{Txn: txn(tx.PhaseDispatching, early(8))}), joins},
-		{"joins where nothing has an order", next(2, unmade(8), with(atOnce)),
-			"Next of its queue; it joins those in flight when a node has taken the last of them (two), or their worker, " +
-				"if it makes several at a time, has room for one more, unless another queue waits for a sender.\nBEHIND, then BIND"},
-		{"with its worker along with another", scene(txn(tx.PhaseDispatching, try(tx.Planned, unplaced)), with(atOnce), with(made)),
-			"The worker of B62a is proving and signing attempt 1. 1 of its queue are in flight ahead of it; " +
-				"the first in no block is one.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
-		{"proved before its turn", scene(txn(tx.PhaseDispatching, early(6)), with(atOnce), with(ready)),
-			"It was proved while one ahead of it was: it is signed at its nonce, and sent, when a node has taken that.\n" +
-				"BEHIND, then ASK_WORKER\nprepared, nowhere: never sent: PROVED_AHEAD: because"},
-		{"proved before its turn, and the first by now", scene(txn(tx.PhaseDispatching, early(6)), with(atOnce)),
-			"Its sender is bound; attempt 2 is being planned.\nNOTHING, then ASK_WORKER 10:00\n" +
-				"prepared, nowhere: never sent: PROVED_AHEAD: because"},
-		{"proved, and one ahead is lost", scene(txn(tx.PhaseDispatching, early(6)), with(atOnce), with(ready), with(
-			ahead(named("two", Member{Txn: txn(tx.PhaseDelayed, try(tx.Planned, over))})))),
-			"What is ahead of it (two) will not come as it was to: it goes back to its place, with its proof when it has one.\n" +
-				"BROKEN, then BIND\nprepared, nowhere: never sent: PROVED_AHEAD: because"},
-		{"over, and others are behind it", scene(txn(tx.PhaseWatching, try(tx.Planned, over, failedBy("E")), ending(tx.PhaseUnresolved)),
-			with(behindIt(again(tx.PhaseDispatching, 5)))),
-			"Nothing of it is out, and it leaves its sender when the 1 behind it have gone back.\nBROKEN, then WATCH\n" +
-				"prepared, nowhere: never sent: E: because"},
-		{"one at a time", next(1, member(8, tx.FatePooled)),
-			"Third in its queue; the first (one) waits for a block.\nQUEUE_HEAD, then BIND"},
-		{"as many as may be", next(2, member(8, tx.FatePooled), with(ahead(named("three", member(9, tx.FatePooled))))),
-			"Next of its queue; 2 of it are pending, and no more may be at once.\nBEHIND, then BIND"},
-		{"alone", next(2, member(8, tx.FatePooled), func(s *Scene) { s.Barrier = "it or the one before it (two) goes alone" }),
-			"Next of its queue; it waits for all in flight, because it or the one before it (two) goes alone.\nBARRIER, then BIND"},
-		{"nothing joins what broke", next(2, member(8, tx.FateFailed)),
-			"Next of its queue; one in flight (two) will not come as it was to, and nothing joins.\nBROKEN, then BIND"},
-		{"paused amid", next(2, member(8, tx.FatePooled), func(s *Scene) { s.Paused = "maintenance" }),
-			"Next of its queue; the queue is paused (maintenance), and nothing joins those in flight.\nHELD, then BIND"},
-		{"on a sender that is drained", next(2, member(8, tx.FatePooled), pool(Candidate{AccountID: payer, Queue: "q", Reason: tx.Draining})),
-			"Next of its queue; the sender of those in flight is out of use, and nothing joins them. B62a is DRAINING.\nHELD, then BIND"},
-		{"on a sender that is drained, for who is limited", next(2, member(8, tx.FatePooled), limited,
-			pool(Candidate{AccountID: payer, Queue: "q", Reason: tx.Draining})),
-			"Next of its queue; the sender of those in flight is out of use, and nothing joins them.\nHELD, then BIND"},
-		{"held amid", next(2, member(8, tx.FatePooled), func(s *Scene) { s.Place.Hold = now.Add(minutes(2)) }),
-			"Next of its queue; the queue is tried again later, and until then nothing joins those in flight.\nHELD 10:02, then BIND"},
-		{"not yet, amid", next(2, member(8, tx.FatePooled), func(s *Scene) { s.Txn.NotBefore = now.Add(minutes(2)) }),
-			"It was posted to start no earlier than 2026-11-20T10:02:00Z.\nNOT_BEFORE 10:02, then BIND 10:02"},
-		{"with its worker", scene(txn(tx.PhaseDispatching, try(tx.Planned)), with(after)),
-			"The worker of B62a is proving and signing attempt 1." + aheadOfIt +
-				"the first in no block is two.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
-		{"with its worker once more", scene(txn(tx.PhaseDispatching, try(tx.Planned), deferrals(1)), with(after)),
-			"The worker of B62a is proving and signing attempt 1." + aheadOfIt +
-				"the first in no block is two.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
-		{"with its worker, behind one in no block", scene(txn(tx.PhaseDispatching, try(tx.Planned)), with(ahead(named("one", member(6, tx.FatePooled))))),
-			"The worker of B62a is proving and signing attempt 1. 1 of its queue are in flight ahead of it; " +
-				"the first in no block is one.\nWORKER 10:04, then SEND\nprepared, nowhere: its worker has it"},
-		{"with its worker, while something is open, and one behind it", scene(txn(tx.PhaseDispatching, try(tx.Unknown), try(tx.Planned)),
-			with(behindIt(member(8, tx.FatePooled)))),
-			"The worker of B62a is proving and signing attempt 2.\nWORKER 10:04, then SEND\nunknown, unknown: sent, and may land\n" +
-				"prepared, nowhere: its worker has it"},
-		{"to be sent", scene(txn(tx.PhaseSent, try(tx.Signed)), with(after)),
-			"Attempt 1 is signed and being sent to the Mina nodes." + aheadOfIt +
-				"the first in no block is two.\nBEHIND, then SEND 10:00\nsigned, unknown: sent, and may land"},
-		{"in a block", scene(txn(tx.PhaseWatching, try(tx.Sent)), shown(tx.FateIncluded, 1), with(after)),
-			"In block 199, 1 of 2 blocks deep." + aheadOfIt + "the first in no block is two.\n" +
-				"CONFIRMATIONS, then FINISH\nsent, block: succeeded in block 199, 1 deep"},
-		{"deep enough, and those ahead are not", scene(txn(tx.PhaseWatching, try(tx.Sent)), shown(tx.FateIncluded, 2), with(after)),
-			"In block 199, 2 of 2 blocks deep." + aheadOfIt + "the first in no block is two.\n" +
-				"BEHIND, then FINISH\nsent, block: succeeded in block 199, 2 deep"},
-		{"what it was made on failed", scene(txn(tx.PhaseWatching, try(tx.Sent)), shown(tx.FatePooled, 0), with(failed)),
-			"In the pool of every synced node, waiting for a block. What is ahead of it (one) will not come as it was to: " +
-				"the chain settles what becomes of it.\nBROKEN 12:15, then WATCH\nsent, pool: in the pool of every synced node"},
-		{"and it is not made yet", scene(txn(tx.PhaseDispatching), with(failed)),
-			"What is ahead of it (one) will not come as it was to: it goes back to its place, and is made anew.\n" +
-				"BROKEN, then BIND"},
-		{"it failed itself", scene(txn(tx.PhaseFailing, try(tx.FailedIn, over)), with(behindIt(member(8, tx.FatePooled)))),
-			"Its last try failed; its worker is asked whether there is another one. Made on it were the 1 behind it: " +
-				"nothing is tried before none of them can land.\n" +
-				"BROKEN, then WEIGH 10:00\nfailed, block: failed in block 0, 0 deep when last stored"},
-		{"it failed with one ahead, and keeps its place", scene(txn(tx.PhaseDispatching, try(tx.FailedIn, shallow), deferrals(1)),
-			with(ahead(again(tx.PhaseDelayed, 6)))),
-			"It failed because one ahead of it had. It keeps its place, and is made anew when those ahead are in flight again " +
-				"and half of them in a block.\nBROKEN, then ASK_WORKER\nfailed, block: failed in block 0, 0 deep when last stored"},
-		{"asked again", scene(txn(tx.PhaseDispatching, deferrals(1)), with(after)),
-			"It went back to its place once; it is made again when the 2 ahead of it are in a block.\nHELD, then ASK_WORKER"},
-		{"the first again, and one behind goes back", scene(txn(tx.PhaseDispatching, deferrals(1)), with(behindIt(unmade(8)))),
-			"Its sender is bound; attempt 1 is being planned.\nNOTHING, then ASK_WORKER 10:00"},
-		{"the head", scene(txn(tx.PhaseWatching, try(tx.Sent)), shown(tx.FatePooled, 0), with(behindIt(member(8, tx.FatePooled)))),
-			"In the pool of every synced node, waiting for a block.\nBLOCK 12:15, then RAISE_FEE 10:09\n" +
-				"sent, pool: in the pool of every synced node"},
-	}
+	return ""
 }

@@ -1,9 +1,10 @@
-package lifecycle
+package explain
 
 import (
 	"fmt"
 	"strings"
 
+	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/tx"
 )
 
@@ -30,18 +31,18 @@ func (s *Scene) sayBatch() said {
 func (s *Scene) submittingTo() said {
 	t, b := s.Txn, &s.Batch
 	submit := Next{Action: StepSubmit, At: s.Now}
-	why := Decide(&s.View).Reason
+	why := lifecycle.Decide(&s.View).Reason
 	switch {
 	case s.shut() != "":
 		return said{"Its slot is bound, and nothing is posted now: " + s.shut() + ".",
 			Wait{Code: WaitRecovery, Detail: s.shut()}, Next{Action: StepSubmit}}
-	case why == ReasonCancelled:
+	case why == lifecycle.ReasonCancelled:
 		return said{"A cancel was asked for, and nothing of it has been posted: it ends now.",
 			Wait{Code: WaitNothing}, Next{Action: StepEnd, At: s.Now}}
 	case !b.Known:
 		return said{"This process does not know ledger " + t.Ledger + "; one that does has to run.",
 			Wait{Code: WaitProcess, Detail: "ledger " + t.Ledger}, Next{Action: StepSubmit}}
-	case why == ReasonLooking:
+	case why == lifecycle.ReasonLooking:
 		return said{"Ledger " + t.Ledger + " is asked whether it has it already, for it takes no batch twice.",
 			Wait{Code: WaitLedger, Detail: "its word before the first post"}, submit}
 	case !t.Open():
@@ -66,7 +67,7 @@ func (s *Scene) standsThere() said {
 		return said{"It was posted, and ledger " + t.Ledger + " does not say what became of it." + s.noMore(), wait, next}
 	case b.Seen.At.IsZero():
 		return said{"It was posted; the process that follows it knows more." + s.noMore(), wait, next}
-	case b.Seen.State != BatchUnknown:
+	case b.Seen.State != lifecycle.BatchUnknown:
 		return said{"Ledger " + t.Ledger + " says " + string(b.Seen.State) + "." + s.noMore(), wait, next}
 	case b.Idempotent && !s.last():
 		next.Action = StepSendAgain
@@ -120,7 +121,7 @@ func (s *Scene) posts() []Seen {
 			v.Detail = "given up, as a person said"
 		case seen.At.IsZero():
 			v.Detail = "posted, or being posted"
-		case seen.State == BatchUnknown:
+		case seen.State == lifecycle.BatchUnknown:
 			v.Place, v.Detail = "nowhere", "not known to the ledger, and may still be"
 		default:
 			v.Place, v.Detail = "pool", "the ledger says "+string(seen.State)
