@@ -1,33 +1,14 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 
 	"mina-sequencer/sequencer/lifecycle"
 	"mina-sequencer/sequencer/tx"
 )
 
-// sayBatch speaks of what is for a ledger and does not wait in its queue.
-func (s *Scene) sayBatch() said {
-	t := s.Txn
-	switch t.Phase {
-	case tx.PhaseDispatching:
-		return s.submittingTo()
-	case tx.PhaseSent, tx.PhaseWatching:
-		return s.standsThere()
-	case tx.PhaseFailing:
-		return said{"It is not in its ledger, as a person said; whether there is another try is being decided.",
-			Wait{Code: WaitNothing}, Next{Action: StepWeigh, At: s.Now}}
-	case tx.PhaseDelayed:
-		return s.delayed()
-	case tx.PhaseDone:
-		return said{"Ledger " + t.Ledger + " has committed it.", Wait{Code: WaitNothing},
-			Next{Action: StepRemove, At: t.FinalAt.Add(s.Policy.Retention)}}
-	}
-	return s.endedThere()
-}
-
+// submittingTo speaks of what is for a ledger, and bound.
 func (s *Scene) submittingTo() said {
 	t, b := s.Txn, &s.Batch
 	submit := Next{Action: StepSubmit, At: s.Now}
@@ -78,13 +59,21 @@ func (s *Scene) standsThere() said {
 		s.noMore(), wait, next}
 }
 
+// notThere speaks of what a person has said that the ledger has not.
+func (s *Scene) notThere() said {
+	return said{"It is not in its ledger, as a person said; whether there is another try is being decided.",
+		Wait{Code: WaitNothing}, Next{Action: StepWeigh, At: s.Now}}
+}
+
+func (s *Scene) committed() said {
+	return said{"Ledger " + s.Txn.Ledger + " has committed it.", Wait{Code: WaitNothing},
+		Next{Action: StepRemove, At: s.Txn.FinalAt.Add(s.Policy.Retention)}}
+}
+
 // endedThere speaks of FAILED and UNRESOLVED.
 func (s *Scene) endedThere() said {
 	t := s.Txn
-	code := ""
-	if t.Error != nil {
-		code = t.Error.Code
-	}
+	code := cmp.Or(t.Error, &tx.Error{}).Code
 	decide := Wait{Code: WaitPerson, Detail: "mend the cause and retry it, or delete it"}
 	switch a := t.FirstOpen(); {
 	case code == tx.CodeCancelled:
@@ -104,48 +93,38 @@ func (s *Scene) endedThere() said {
 	return said{"Ledger " + t.Ledger + " refuses it" + because(t.Error) + ".", decide, Next{Action: StepDecide}}
 }
 
-// posts are the attempts of a batch with what its ledger says.
-func (s *Scene) posts() []Seen {
-	out := make([]Seen, len(s.Txn.Attempts))
-	for i, a := range s.Txn.Attempts {
-		v := Seen{Attempt: a, Open: a.Open(), Place: "unknown"}
-		seen := &s.Batch.Seen
-		switch {
-		case a.State == tx.Included:
-			v.Place, v.Agreed, v.Detail = "block", true, "committed"
-		case a.Failed(), a.State == tx.Invalid:
-			v.Place, v.Detail = "nowhere", "executed and refused"
-		case a.State == tx.Refused:
-			v.Place, v.Detail = "nowhere", "not taken"
-		case !v.Open:
-			v.Detail = "given up, as a person said"
-		case seen.At.IsZero():
-			v.Detail = "posted, or being posted"
-		case seen.State == lifecycle.BatchUnknown:
-			v.Place, v.Detail = "nowhere", "not known to the ledger, and may still be"
-		default:
-			v.Place, v.Detail = "pool", "the ledger says "+string(seen.State)
-		}
-		if a.Error != nil {
-			v.Detail = strings.TrimPrefix(v.Detail+": "+tx.Short(a.Error.Error()), ": ")
-		}
-		out[i] = v
-	}
-	return out
+// postOver is where an attempt of a batch is that is over.
+var postOver = map[tx.AttemptState]Seen{
+	tx.Included:      {Place: "block", Agreed: true, Detail: "committed"},
+	tx.FailedIn:      {Place: "nowhere", Detail: "executed and refused"},
+	tx.FailedShallow: {Place: "nowhere", Detail: "executed and refused"},
+	tx.Invalid:       {Place: "nowhere", Detail: "executed and refused"},
+	tx.Refused:       {Place: "nowhere", Detail: "not taken"},
 }
 
-// makerOf is who has a transaction while it is DISPATCHING, and verdict what it waits for
-// then.
-func makerOf(t *tx.Transaction) string {
-	if t.Ledger != "" {
-		return "its ledger"
+// posted is where an attempt of a batch is, by what its ledger says.
+func (s *Scene) posted(a tx.Attempt) Seen {
+	v, over := postOver[a.State]
+	v.Attempt, v.Open = a, a.Open()
+	seen := &s.Batch.Seen
+	switch {
+	case over:
+	case !v.Open:
+		v.Place, v.Detail = "unknown", "given up, as a person said"
+	case seen.At.IsZero():
+		v.Place, v.Detail = "unknown", "posted, or being posted"
+	case seen.State == lifecycle.BatchUnknown:
+		v.Place, v.Detail = "nowhere", "not known to the ledger, and may still be"
+	default:
+		v.Place, v.Detail = "pool", "the ledger says "+string(seen.State)
 	}
-	return "its worker"
+	return v
 }
 
-func verdictOf(t *tx.Transaction) string {
+// either is one of two words, by whether t is for Mina or for a ledger.
+func either(t *tx.Transaction, mina, ledger string) string {
 	if t.Ledger != "" {
-		return "its ledger's verdict"
+		return ledger
 	}
-	return "a block"
+	return mina
 }

@@ -4,6 +4,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,28 +36,24 @@ func Explain(s *Scene) Explanation {
 	}
 }
 
+// phases is what is said in each phase: of what is for Mina, and of what is for a ledger.
+var phases = map[tx.Phase]struct{ mina, ledger func(*Scene) said }{
+	tx.PhaseWaiting:     {(*Scene).waiting, (*Scene).waiting},
+	tx.PhaseDispatching: {(*Scene).dispatching, (*Scene).submittingTo},
+	tx.PhaseSent:        {(*Scene).watching, (*Scene).standsThere},
+	tx.PhaseWatching:    {(*Scene).watching, (*Scene).standsThere},
+	tx.PhaseFailing:     {(*Scene).failing, (*Scene).notThere},
+	tx.PhaseDelayed:     {(*Scene).delayed, (*Scene).delayed},
+	tx.PhaseDone:        {(*Scene).done, (*Scene).committed},
+	tx.PhaseFailed:      {(*Scene).endedBy, (*Scene).endedThere},
+	tx.PhaseUnresolved:  {(*Scene).endedBy, (*Scene).endedThere},
+}
+
 func (s *Scene) say() said {
-	t := s.Txn
-	if t.Phase == tx.PhaseWaiting {
-		return s.waiting()
+	if s.Txn.Ledger != "" {
+		return phases[s.Txn.Phase].ledger(s)
 	}
-	if t.Ledger != "" {
-		return s.sayBatch()
-	}
-	switch t.Phase {
-	case tx.PhaseDispatching:
-		return s.dispatching()
-	case tx.PhaseSent, tx.PhaseWatching:
-		return s.watching()
-	case tx.PhaseFailing:
-		return said{"Its last try failed" + because(t.Error) + "; its worker is asked whether there is another one.",
-			Wait{Code: WaitWorker}, Next{Action: StepWeigh, At: s.Now}}
-	case tx.PhaseDelayed:
-		return s.delayed()
-	case tx.PhaseDone:
-		return s.unanswered(s.doneBy())
-	}
-	return s.endedBy()
+	return phases[s.Txn.Phase].mina(s)
 }
 
 // inTime adds what is certain of a deadline, and when.
@@ -107,60 +104,78 @@ func (s *Scene) takenOver() said {
 	return said{text, Wait{Code: WaitProcess, Detail: "a process that takes it over"}, Next{Action: StepWatch}}
 }
 
+// endsNow is what is said of what ends a dispatch at once.
+var endsNow = map[lifecycle.Reason]said{
+	lifecycle.ReasonCancelled: {"A cancel was asked for, and nothing of it has been sent: it ends now.",
+		Wait{Code: WaitNothing}, Next{Action: StepEnd}},
+	lifecycle.ReasonOverdue: {"Its deadline has come, and nothing of it has been sent: it ends now.",
+		Wait{Code: WaitNothing}, Next{Action: StepEnd}},
+	lifecycle.ReasonLanded: {"An earlier attempt is in a block.", Wait{Code: WaitNothing}, Next{Action: StepFinish}},
+}
+
 func (s *Scene) dispatching() said {
-	t, a := s.Txn, s.Txn.Last()
-	if a != nil { // what the process that drives it knows, and whoever asks need not
-		s.Local.Own, s.Local.Marked = a.Number, a.Number
-	}
+	n := len(s.Txn.Attempts)
+	s.Local.Own, s.Local.Marked = n, n // what the process that drives it knows, and whoever asks need not
 	why := lifecycle.Decide(&s.View).Reason
-	soon, since := Next{Action: StepAskWorker, At: s.Now}, t.ChangedAt
-	if a != nil && a.EndedAt.After(since) {
-		since = a.EndedAt
-	}
+	d, ends := endsNow[why]
 	switch {
 	case s.shut() != "":
 		return said{"Its sender is bound, and nothing is asked or sent now: " + s.shut() + ".",
 			Wait{Code: WaitRecovery, Detail: s.shut()}, Next{Action: StepAskWorker}}
-	case why == lifecycle.ReasonCancelled:
-		return said{"A cancel was asked for, and nothing of it has been sent: it ends now.",
-			Wait{Code: WaitNothing}, Next{Action: StepEnd, At: s.Now}}
-	case why == lifecycle.ReasonOverdue:
-		return said{"Its deadline has come, and nothing of it has been sent: it ends now.",
-			Wait{Code: WaitNothing}, Next{Action: StepEnd, At: s.Now}}
-	case why == lifecycle.ReasonLanded:
-		return said{"An earlier attempt is in a block.", Wait{Code: WaitNothing}, Next{Action: StepFinish, At: s.Now}}
-	case why != lifecycle.ReasonProving && !s.Tip.At.IsZero() && !s.Tip.Quorum:
-		return said{"Its sender is bound; the attempt is planned when enough Mina nodes are synced.",
-			s.forNodes(), Next{Action: StepAskWorker}}
-	case why != lifecycle.ReasonProving && s.Now.Sub(since) > s.Policy.CycleInterval:
-		return said{fmt.Sprintf("Its sender is bound, and attempt %d is not planned yet since %s: its worker is asked who "+
-			"it is before, and the Mina nodes for its account; if that stays so, see whether they answer.",
-			len(t.Attempts)+1, stamp(since)),
-			Wait{Code: WaitWorker, Detail: "its worker, or the Mina nodes"}, Next{Action: StepAskWorker}}
-	case why != lifecycle.ReasonProving:
-		return said{"Its sender is bound; attempt " + fmt.Sprint(len(t.Attempts)+1) + " is being planned.",
-			Wait{Code: WaitNothing}, soon}
+	case why == lifecycle.ReasonProving && s.Unproved.IsZero():
+		return s.proving()
+	case why == lifecycle.ReasonProving:
+		return s.inLine()
+	case ends:
+		d.next.At = s.Now
+		return d
 	}
-	if !s.Unproved.IsZero() {
-		those := fmt.Sprintf("all %d that make %s are at work, and it takes the next that is free", s.Provers, t.Type)
-		if s.Provers == 1 {
-			those = "the only one that makes " + t.Type + " is at work, and it is next or waits in line"
-		}
-		return said{fmt.Sprintf("Attempt %d waits for a prover since %s: %s. To wait less, add provers.", a.Number,
-			stamp(s.Unproved), those),
-			Wait{Code: WaitWorker, Detail: "a prover of the pool"}, Next{Action: StepAskWorker}}
-	}
-	does, next := "is proving and signing", StepSend
+	return s.planning()
+}
+
+// proving speaks of an attempt that its worker has.
+func (s *Scene) proving() said {
+	t, a := s.Txn, s.Txn.Last()
+	does, next, detail := "is proving and signing", StepSend, ""
 	if a.Legacy {
 		does, next = "proves and sends by itself", StepWatch
 	}
-	detail := ""
 	if t.Losses > 0 {
 		detail = fmt.Sprintf("asked %s in vain", times(t.Losses))
 	}
 	until := a.StartedAt.Add(time.Duration(t.Losses+1) * s.Policy.DispatchTimeout)
 	return said{fmt.Sprintf("The worker of %s %s attempt %d.", a.Sender, does, a.Number),
 		Wait{Code: WaitWorker, Until: until, Detail: detail}, Next{Action: next}}
+}
+
+// inLine speaks of an attempt that waits for a prover.
+func (s *Scene) inLine() said {
+	those := fmt.Sprintf("all %d that make %s are at work, and it takes the next that is free", s.Provers, s.Txn.Type)
+	if s.Provers == 1 {
+		those = "the only one that makes " + s.Txn.Type + " is at work, and it is next or waits in line"
+	}
+	return said{fmt.Sprintf("Attempt %d waits for a prover since %s: %s. To wait less, add provers.",
+		s.Txn.Last().Number, stamp(s.Unproved), those),
+		Wait{Code: WaitWorker, Detail: "a prover of the pool"}, Next{Action: StepAskWorker}}
+}
+
+// planning speaks of an attempt that is not planned yet.
+func (s *Scene) planning() said {
+	n, since := len(s.Txn.Attempts)+1, s.Txn.ChangedAt
+	if a := s.Txn.Last(); a != nil && a.EndedAt.After(since) {
+		since = a.EndedAt
+	}
+	switch {
+	case !s.Tip.At.IsZero() && !s.Tip.Quorum:
+		return said{"Its sender is bound; the attempt is planned when enough Mina nodes are synced.",
+			s.forNodes(), Next{Action: StepAskWorker}}
+	case s.Now.Sub(since) > s.Policy.CycleInterval:
+		return said{fmt.Sprintf("Its sender is bound, and attempt %d is not planned yet since %s: its worker is asked who "+
+			"it is before, and the Mina nodes for its account; if that stays so, see whether they answer.", n, stamp(since)),
+			Wait{Code: WaitWorker, Detail: "its worker, or the Mina nodes"}, Next{Action: StepAskWorker}}
+	}
+	return said{fmt.Sprintf("Its sender is bound; attempt %d is being planned.", n),
+		Wait{Code: WaitNothing}, Next{Action: StepAskWorker, At: s.Now}}
 }
 
 // watching speaks of what may be on its way into a block.
@@ -219,10 +234,8 @@ func (s *Scene) leaving() (d said, leaves bool) {
 
 // unconfirmed is since when the process that drives it waits for replicas; zero if it does not.
 func (s *Scene) unconfirmed() time.Time {
-	for i := range s.Living {
-		if strings.HasPrefix(s.Txn.Claim, s.Living[i].Process+":") {
-			return s.Living[i].Unconfirmed
-		}
+	if i := s.driver(); i >= 0 {
+		return s.Living[i].Unconfirmed
 	}
 	return time.Time{}
 }
@@ -244,6 +257,7 @@ func (s *Scene) pooled() said {
 	if t.Legacy() && !g.Agreed && s.Now.Sub(t.Last().StartedAt) > toldFor {
 		return s.stuck()
 	}
+	text := "In " + pools(g) + ", waiting for a block."
 	due, _ := s.RaiseSlot()
 	next := Next{Action: StepRaiseFee, At: s.slot(int64(due))}
 	switch {
@@ -253,9 +267,9 @@ func (s *Scene) pooled() said {
 		next = Next{Action: StepSendAgain}
 	case s.Pays():
 		next = Next{Action: StepSendAgain}
-		return s.landing("In "+pools(g)+", waiting for a block. It pays what the market asks for.", pools(g), next)
+		text += " It pays what the market asks for."
 	}
-	return s.landing("In "+pools(g)+", waiting for a block.", pools(g), next)
+	return s.landing(text, pools(g), next)
 }
 
 // unheardFor is how long it may take until a node shows what it was given.
@@ -309,6 +323,11 @@ func (s *Scene) noMore() string {
 	return ""
 }
 
+func (s *Scene) failing() said {
+	return said{"Its last try failed" + because(s.Txn.Error) + "; its worker is asked whether there is another one.",
+		Wait{Code: WaitWorker}, Next{Action: StepWeigh, At: s.Now}}
+}
+
 // delayed speaks of what waits for its next try.
 func (s *Scene) delayed() said {
 	t := s.Txn
@@ -335,6 +354,8 @@ func (s *Scene) unanswered(d said) said {
 	}
 	return d
 }
+
+func (s *Scene) done() said { return s.unanswered(s.doneBy()) }
 
 // doneBy speaks of DONE.
 func (s *Scene) doneBy() said {
@@ -366,10 +387,7 @@ func (s *Scene) doneBy() said {
 // endedBy speaks of FAILED and UNRESOLVED.
 func (s *Scene) endedBy() said {
 	t := s.Txn
-	code := ""
-	if t.Error != nil {
-		code = t.Error.Code
-	}
+	code := cmp.Or(t.Error, &tx.Error{}).Code
 	d := said{"All tries are used up" + because(t.Error) + ".",
 		Wait{Code: WaitNothing, Detail: "a person may retry it"}, Next{Action: StepNone}}
 	switch {

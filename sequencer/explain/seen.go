@@ -15,12 +15,13 @@ var overWords = map[tx.AttemptState]string{
 
 // attempts joins what is stored of each attempt with what the chain says now.
 func (s *Scene) attempts() []Seen {
+	seen := s.seen
 	if s.Txn.Ledger != "" {
-		return s.posts()
+		seen = s.posted
 	}
 	out := make([]Seen, len(s.Txn.Attempts))
 	for i, a := range s.Txn.Attempts {
-		v := s.seen(a)
+		v := seen(a)
 		if q := a.Quote.Said(); q != "" {
 			v.Detail = strings.TrimPrefix(v.Detail+"; "+q, "; ")
 		}

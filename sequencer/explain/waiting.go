@@ -22,9 +22,9 @@ func (s *Scene) waiting() said {
 	case tx.PhaseWaiting:
 		first = "is not bound yet: " + lower(s.head("").summary)
 	case tx.PhaseDispatching:
-		first = "is with " + makerOf(s.First) + "."
+		first = "is with " + either(s.First, "its worker", "its ledger") + "."
 	case tx.PhaseSent, tx.PhaseWatching:
-		first = "waits for " + verdictOf(s.First) + "."
+		first = "waits for " + either(s.First, "a block", "its ledger's verdict") + "."
 	default:
 		first += "."
 	}
@@ -208,12 +208,7 @@ func (s *Scene) unbindable(p *Candidate) said {
 	return said{text, Wait{Code: WaitProcess, Detail: "a process that binds it"}, Next{Action: StepBind}}
 }
 
-func queuesStand(n int) string {
-	if n == 1 {
-		return "one other stands"
-	}
-	return fmt.Sprintf("%d others stand", n)
-}
+func queuesStand(n int) string { return counted(n, " others stand", "", "one other stands") }
 
 // unclaimed speaks of a queue for which a sender is free. What binds it is a process that lives,
 // has room, and has seen the chain lately: where that takes longer than a cycle, one of these is

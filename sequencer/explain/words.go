@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -39,41 +40,24 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 func lower(text string) string { return strings.ToLower(text[:1]) + text[1:] }
 func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-func times(n int) string {
-	switch n {
-	case 0:
-		return "never"
-	case 1:
-		return "once"
-	case 2:
-		return "twice"
+// counted is a number in words, in one of few for as long as there are some.
+func counted(n int, many string, few ...string) string {
+	if n < len(few) {
+		return few[n]
 	}
-	return fmt.Sprint(n, " times")
+	return fmt.Sprint(n, many)
 }
 
-func retries(n int) string {
-	switch n {
-	case 0:
-		return "no retry"
-	case 1:
-		return "one retry"
-	}
-	return fmt.Sprint(n, " retries")
-}
+func times(n int) string   { return counted(n, " times", "never", "once", "twice") }
+func retries(n int) string { return counted(n, " retries", "no retry", "one retry") }
 
 func ordinal(n int) string {
-	words := []string{"", "First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", "Tenth"}
-	if n < len(words) {
-		return words[n]
-	}
 	suffix := "th"
 	if n%100/10 != 1 {
-		suffix = map[int]string{1: "st", 2: "nd", 3: "rd"}[n%10]
-		if suffix == "" {
-			suffix = "th"
-		}
+		suffix = cmp.Or(map[int]string{1: "st", 2: "nd", 3: "rd"}[n%10], suffix)
 	}
-	return fmt.Sprint(n, suffix)
+	return counted(n, suffix,
+		"", "First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", "Tenth")
 }
 
 // outOfUse is a sentence on why a sender takes nothing.
