@@ -49,7 +49,7 @@ var ours = map[string][]string{
 	"cmd/sequencer/command":         {"api/client", "cmd/sequencer/terminal"},
 	"cmd/sequencer/demo":            {"api/client", "cmd/sequencer/board", "cmd/sequencer/command", "cmd/sequencer/serve", "cmd/sequencer/settings", "cmd/sequencer/terminal", "dispatcher", "dispatcher/devworker", "ledger/devledger", "mina", "mina/devnet", "sequencer/fees", "sequencer/tx"},
 	"cmd/sequencer/dev":             {"api", "cmd/sequencer/command", "cmd/sequencer/serve", "cmd/sequencer/settings", "ledger/devledger", "mina", "mina/devnet"},
-	"cmd/sequencer/doctor":          {"cmd/sequencer/command", "cmd/sequencer/settings", "cmd/sequencer/terminal", "dispatcher", "ledger", "metrics/traces", "mina", "queues", "senders", "sequencer", "sequencer/audit", "sequencer/fees", "sequencer/tx", "sequencer/webhooks"},
+	"cmd/sequencer/doctor":          {"cmd/sequencer/command", "cmd/sequencer/settings", "cmd/sequencer/terminal", "dispatcher", "ledger", "metrics/traces", "mina", "queues", "senders", "senders/provers", "sequencer", "sequencer/audit", "sequencer/fees", "sequencer/tx", "sequencer/webhooks"},
 	"cmd/sequencer/grid":            {"api/client"},
 	"cmd/sequencer/serve":           {"api", "cmd/sequencer/command", "cmd/sequencer/settings", "cmd/sequencer/terminal", "dispatcher", "metrics", "metrics/traces", "mina", "queues", "senders", "senders/local", "senders/provers", "sequencer", "sequencer/webhooks"},
 	"cmd/sequencer/settings":        {"api", "cmd/sequencer/terminal", "dispatcher", "ledger", "mina", "queues", "senders", "senders/local", "senders/provers", "sequencer/fees", "sequencer/lifecycle", "sequencer/webhooks"},
