@@ -3,7 +3,6 @@ package explain
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -66,91 +65,4 @@ func outOfUse(p *Candidate) string {
 		return fmt.Sprintf(" %s is %s.", p.AccountID, p.Reason)
 	}
 	return fmt.Sprintf(" %s is %s: %s.", p.AccountID, p.Reason, strings.TrimSuffix(tx.Short(p.Detail), "."))
-}
-
-// slot is when a slot begins, by the clock of Redis; zero if it is unknown.
-func (s *Scene) slot(n int64) time.Time {
-	at := s.Tip.Begins(n)
-	if at.IsZero() {
-		return at
-	}
-	return s.Now.Add(at.Sub(s.Clock))
-}
-
-// lastSlot is when the last open attempt can no longer be included.
-func (s *Scene) lastSlot() time.Time {
-	var last uint32
-	for i := range s.Txn.Attempts {
-		if a := &s.Txn.Attempts[i]; a.Open() {
-			if a.ValidUntil == 0 {
-				return time.Time{}
-			}
-			last = max(last, a.ValidUntil)
-		}
-	}
-	return s.slot(int64(last) + 1)
-}
-
-// toldFor is how long a node tells its peers of what it was sent. Mina: 50
-// minutes; it stays in the node's own pool after that.
-const toldFor = 50 * time.Minute
-
-// passed speaks of a nonce that was spent in a block which the nodes no longer
-// have, as after a long outage. The archive may know that block.
-func (s *Scene) passed() said {
-	const gone = "Its nonce was spent in a block that the nodes no longer hold"
-	asked := Wait{Code: WaitSettlement, Detail: "the archive"}
-	next := Next{Action: StepWatch, At: s.Now.Add(s.Policy.InclusionInterval)}
-	switch {
-	case s.Sighting.Sought:
-		return s.settledBy(gone + ", and the archive does not show it there.")
-	case s.Tip.NoArchive:
-		return s.settledBy(gone + ", and there is no archive to ask.")
-	case s.Tip.ArchiveLost != "":
-		asked.Detail = tx.Short(s.Tip.ArchiveLost)
-		return said{gone + ", and the archive cannot be asked.", asked, next}
-	}
-	return said{gone + "; the archive is being searched.", asked, next}
-}
-
-func (s *Scene) settledBy(text string) said {
-	d := said{text, Wait{Code: WaitPerson}, Next{Action: StepWatch}}
-	if a := s.Txn.FirstOpen(); a != nil {
-		d.summary += " Look for it, and say by resolve whether it landed."
-		d.wait.Detail = "what became of attempt " + strconv.Itoa(a.Number)
-		d.next = Next{Action: StepResolve}
-	}
-	return d
-}
-
-// stuck speaks of what a worker sent by itself, and not every node has heard of:
-// nobody here has its bytes, and the node that was given them is silent by now.
-func (s *Scene) stuck() said {
-	return said{
-		"In the pool of some nodes, which no longer tell the others of it. It may land as long as one shows it: " +
-			"have its worker send it again, or restart the nodes that show it and resolve it then.",
-		Wait{Code: WaitPerson, Detail: pools(&s.Sighting)},
-		Next{Action: StepWatch, At: s.Now.Add(s.Policy.InclusionInterval)},
-	}
-}
-
-// orphaned speaks of what was DONE in a block that is gone. What a worker sent by
-// itself lands again from a pool, or not at all.
-func (s *Scene) orphaned(a *tx.Attempt) said {
-	was := fmt.Sprintf("It was DONE, and block %d is no longer on the chain", a.Height)
-	wait := Wait{Code: WaitBlock, Detail: "its block was orphaned"}
-	soon := s.Now.Add(s.Policy.InclusionInterval)
-	g := &s.Sighting
-	switch {
-	case !s.Txn.Legacy():
-		return said{was + "; the same bytes are sent again until it lands or cannot.", wait, Next{Action: StepSendAgain}}
-	case g.Fate == tx.FatePooled && !g.Agreed && s.Now.Sub(a.StartedAt) > toldFor:
-		d := s.stuck()
-		d.summary = was + ". " + d.summary
-		return d
-	case g.Fate == tx.FatePooled:
-		return said{was + ". In " + pools(g) + ", waiting for another block.", wait, Next{Action: StepWatch, At: soon}}
-	}
-	return said{was + ". Only its worker has its bytes: it lands if a node still has it or the worker sends it again. " +
-		"If no node shows it for long, a person has to settle it.", wait, Next{Action: StepWatch, At: soon}}
 }
