@@ -13,6 +13,9 @@ var overWords = map[tx.AttemptState]string{
 	tx.Replaced: "its nonce was spent by another command", tx.ReplacedShallow: "its nonce was spent by another command",
 }
 
+// inBlock is what has become of an attempt in a block.
+var inBlock = map[tx.Fate]string{tx.FateIncluded: "succeeded", tx.FateFailed: "failed"}
+
 // attempts joins what is stored of each attempt with what the chain says now.
 func (s *Scene) attempts() []Seen {
 	seen := s.seen
@@ -37,12 +40,10 @@ func (s *Scene) attempts() []Seen {
 func (s *Scene) seen(a tx.Attempt) Seen {
 	v := Seen{Attempt: a, Open: a.Open(), Place: "unknown"}
 	g := &s.Sighting
-	its := a.Is(g.Hash)
-	switch {
-	case its && (g.Fate == tx.FateIncluded || g.Fate == tx.FateFailed):
+	switch its, told := a.Is(g.Hash), inBlock[g.Fate]; {
+	case its && told != "":
 		v.Place, v.Agreed, v.Depth, v.Height, v.StateHash = "block", g.Agreed, g.Depth, g.Height, g.StateHash
-		v.Detail = fmt.Sprintf("%s in block %d, %d deep",
-			map[tx.Fate]string{tx.FateIncluded: "succeeded", tx.FateFailed: "failed"}[g.Fate], g.Height, g.Depth)
+		v.Detail = fmt.Sprintf("%s in block %d, %d deep", told, g.Height, g.Depth)
 	case its && g.Fate == tx.FatePooled && v.Open:
 		v.Place, v.Agreed, v.Detail = "pool", g.Agreed, "in "+pools(g)
 	case a.State == tx.Included && a.Height == 0:
