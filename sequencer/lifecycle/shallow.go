@@ -10,7 +10,7 @@ import (
 // A type may say that what one of its transactions requires never comes back once that has
 // taken effect (a nullifier, an account that is new). A second landing then has no effect, so
 // what failed in a block may be tried again once that stands RetryDepth deep, long before
-// SETTLE_DEPTH; endDepth says when it waits all the same. Until it is that deep too the attempt is
+// SETTLE_DEPTH; EndDepth says when it waits all the same. Until it is that deep too the attempt is
 // shallow: a reorganisation may let it land after all.
 //
 // Three rules keep the promises. One nonce of a transaction is shallow at a time, and watched
