@@ -91,8 +91,8 @@ mutants-sample: ## Make a sample of them in the decisions, and those of files th
 	[ -n "$$since" ] || echo "no tag is here, as in a shallow clone: of changed files only the sample is tried" >&2; \
 	go run ./scripts/mutants -only '^sequencer/(explain|lifecycle|tx|fees)/' -sample $(SAMPLE) -seed 1 $${since:+-changed "$$since"} -budget 3m
 
-kills: setup ## Kill running processes at KILLS random moments, default 200
-	go test ./cmd/sequencer/test/processes -run TestProcesses/KilledAtRandom -v -timeout 24h -kills=$(KILLS)
+kills: setup ## Kill running processes at KILLS random moments, default 200; half as many each of provers, signers and sequencers
+	go test ./cmd/sequencer/test/processes -run 'TestProcesses/(KilledAtRandom|PoolKilled)' -v -timeout 24h -kills=$(KILLS) -kills.pool=$$(($(KILLS)/2))
 
 webhooks: setup ## Deliver WEBHOOKS events, default 100000, to an endpoint in trouble
 	TEST_LANE=all go test ./cmd/sequencer/test/processes -run TestWebhookProcesses -v -timeout 2h -webhooks=$(WEBHOOKS)

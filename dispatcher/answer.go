@@ -20,6 +20,7 @@ func AnswerOf(r Result, err error, a lifecycle.Answer, validHash func(string) bo
 	var worker *WorkerError
 	var working *WorkingError
 	var spent *SpentError
+	a.Pool = isA[*PoolError](err)
 	switch {
 	case err == nil && legacy && a.Hash == "" && r.Done == nil:
 		a.Fault = lifecycle.FaultSent
@@ -30,6 +31,9 @@ func AnswerOf(r Result, err error, a lifecycle.Answer, validHash func(string) bo
 		a.Fault = lifecycle.FaultNoCall
 	case errors.Is(err, ErrTokenGone):
 		a.Fault = lifecycle.FaultGone
+		if errors.As(err, &worker) {
+			a.Error = &tx.Error{Code: worker.Code, Message: worker.Message}
+		}
 	case errors.As(err, &busy) && (!legacy || busy.RetryAfter > 0):
 		a.Fault, a.RetryAfter = lifecycle.FaultBusy, busy.RetryAfter
 		a.Error = &tx.Error{Code: tx.CodeUnavailable, Message: err.Error()}

@@ -20,8 +20,10 @@ const (
 	capabilityProve = "prove"
 	capabilitySigns = "signs"
 
-	// signerPatience is how long what is proved waits for a signer that is away.
+	// signerPatience is how long what is proved waits for a signer that is away, and briefly what is not: for as
+	// long as one takes to be started again.
 	signerPatience = 5 * time.Minute
+	briefly        = 15 * time.Second
 	// mostTried bounds how many provers that are not there are tried for one proof.
 	mostTried = 3
 	// mostBusy is how many busy ones are asked in a row before it is waited for a moment.
@@ -126,7 +128,7 @@ func (r *Remote) apart(ctx context.Context, worker Worker, path string, call Cal
 			return Result{}, mismatch("what was signed before cannot be signed again: " + err.Error())
 		}
 		if !whole {
-			return r.sign(ctx, worker, call, Result{Proved: proved, On: call.on()}, 0)
+			return r.sign(ctx, worker, call, Result{Proved: proved, On: call.on()}, signerPatience)
 		}
 	}
 	if !FitsAhead(call.Ahead) {
@@ -156,17 +158,25 @@ func (r *Remote) apart(ctx context.Context, worker Worker, path string, call Cal
 
 // prove has a prover of the pool prove or build, and checks what it answers. One that has built keeps itself for
 // the proof of that: it alone has what its token stands for.
-func (r *Remote) prove(ctx context.Context, payer, path string, call Call, signed []byte) (Result, error) {
+func (r *Remote) prove(ctx context.Context, payer, path string, call Call, signed []byte) (result Result, err error) {
+	defer func() {
+		if err != nil {
+			err = &PoolError{err}
+		}
+	}()
 	pool := r.client.provers
 	waiting, cancel := context.WithTimeout(ctx, r.client.timeout/2) // the rest is for the proof
 	defer cancel()
 	var last error
 	var but []string
 	doubted := ""
+	again := pool.Again(waiting, r.name, call.UID)
 	for tried, busy := 0, 0; ; {
-		lease, err := pool.Take(waiting, r.name, call.UID, but...)
-		if err != nil {
-			return Result{}, notTaken(ctx, r.name, err, last)
+		lease := again
+		if again = nil; lease == nil {
+			if lease, err = pool.Take(waiting, r.name, call.UID, but...); err != nil {
+				return Result{}, notTaken(ctx, r.name, err, last)
+			}
 		}
 		result, err := r.makeAt(ctx, r.client.prover(lease.URL), payer, path, call, signed)
 		if err == nil {
@@ -279,7 +289,7 @@ func (r *Remote) fits(payer, path string, call Call, result Result, built string
 // maySign asks a signer whether it would sign, before a proof is made in vain. Only what it says of its
 // policy counts, and that it is not there: what else it answers may be that it is not to be asked so.
 func (r *Remote) maySign(ctx context.Context, worker Worker, call Call) error {
-	_, err := r.askSigner(ctx, worker, call, nil)
+	_, err := r.patiently(ctx, worker, call, nil, briefly)
 	wrong, said := errors.AsType[*WorkerError](err)
 	if isA[*SpentError](err) || isA[*UnreachedError](err) || isA[*BusyError](err) || said && wrong.Code == CodePolicy {
 		return err
@@ -287,18 +297,25 @@ func (r *Remote) maySign(ctx context.Context, worker Worker, call Call) error {
 	return nil
 }
 
-// sign has the signer sign what was proved. It waits for one that is away.
+// sign has the signer sign what was proved.
 func (r *Remote) sign(ctx context.Context, worker Worker, call Call, proved Result, patience time.Duration) (Result, error) {
+	signed, err := r.patiently(ctx, worker, call, proved.Proved, patience)
+	if err != nil {
+		return Result{}, err
+	}
+	proved.Signed, proved.Hash, proved.Proved = signed.Signed, signed.Hash, nil
+	return proved, nil
+}
+
+// patiently is askSigner of one that may be away for a while.
+func (r *Remote) patiently(ctx context.Context, worker Worker, call Call, proved json.RawMessage,
+	patience time.Duration) (Result, error) {
 	until := time.Now().Add(patience)
 	for pause := 250 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		signed, err := r.askSigner(ctx, worker, call, proved.Proved)
-		if err == nil {
-			proved.Signed, proved.Hash, proved.Proved = signed.Signed, signed.Hash, nil
-			return proved, nil
-		}
+		signed, err := r.askSigner(ctx, worker, call, proved)
 		away := isA[*UnreachedError](err) || isA[*BusyError](err) || isA[*LostError](err)
 		if !away || !time.Now().Before(until) || !rest(ctx, pause) {
-			return Result{}, err
+			return signed, err
 		}
 	}
 }

@@ -49,6 +49,12 @@ type UnreachedError struct{ Err error }
 func (e *UnreachedError) Error() string { return "worker not reached: " + e.Err.Error() }
 func (e *UnreachedError) Unwrap() error { return e.Err }
 
+// A PoolError is one that provers of the pool are the cause of, and not the sender's own worker.
+type PoolError struct{ Err error }
+
+func (e *PoolError) Error() string { return e.Err.Error() }
+func (e *PoolError) Unwrap() error { return e.Err }
+
 // A LostError is a call that the worker may have acted on, without an answer
 // that says so: a time-out, a broken connection, an answer that is none.
 type LostError struct{ Err error }

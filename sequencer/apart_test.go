@@ -270,6 +270,34 @@ func TestSignerAway(t *testing.T) {
 	})
 }
 
+// TestKilledWhileBuilt: what is proved side by side for a process that is killed, or waits with its proof, is
+// found again by the one that takes it over: nothing is proved twice.
+func TestKilledWhileBuilt(t *testing.T) {
+	harness.Trains(t, 4, devnet.Config{FillRate: 1}, func(world *harness.World) {
+		w := &apartWorld{World: world}
+		w.signer(1)
+		var begun atomic.Int64
+		o := builder(1, time.Minute)
+		o.Began = func(string) { begun.Add(1) }
+		for i := range 3 {
+			w.prover(i, o)
+		}
+		p := w.Start()
+		uids := w.PostAll("q", 8)
+		for range 3 {
+			before := w.proofs()
+			w.AwaitTxn(uids[0], "three are at work", time.Hour, func(*tx.Transaction) bool { return w.proofs() >= before+3 })
+			<-time.After(10 * time.Second)
+			p.Kill()
+			p = w.Start()
+		}
+		inOrder(t, world, uids)
+		if n := begun.Load(); int(n) != len(uids) {
+			w.Errorf("%d proofs were begun of %d transactions", n, len(uids))
+		}
+	})
+}
+
 // TestHopelessProver: a prover that calls all hopeless is found by another one's word, and rests.
 func TestHopelessProver(t *testing.T) {
 	parted(t, 1, 2, devworker.Options{}, func(w *apartWorld) {
@@ -293,7 +321,52 @@ func TestHopelessProver(t *testing.T) {
 	})
 }
 
-// TestNoProver: without a prover for it a transaction waits, and says for what.
+// TestKillsProvers: what kills whichever prover proves it counts a loss each time, built anew in between, and
+// the third is its own. Those beside it pay nothing, and neither does the sender, whose worker only signs.
+func TestKillsProvers(t *testing.T) {
+	harness.Trains(t, 3, devnet.Config{FillRate: 1}, func(world *harness.World) {
+		w := &apartWorld{World: world}
+		w.Policy.MaxRetries = 1
+		w.signer(1)
+		var begun, rested atomic.Int64
+		for i := range 3 {
+			p := w.prover(i, builder(1, 10*time.Second))
+			p.Script(func(c devworker.Call) *devworker.Fault {
+				if c.Kind != devworker.Prove || c.UID != "killer" {
+					return nil
+				}
+				begun.Add(1)
+				time.AfterFunc(time.Minute, p.Restart)
+				return &devworker.Fault{Kind: devworker.Die}
+			})
+		}
+		w.Observe = func(_, _ *tx.Transaction, _ *lifecycle.Step) {
+			if p, err := w.Pool.Get(w.Ctx, w.signers[0].Account); err == nil && p.Reason != "" {
+				rested.Add(1)
+			}
+		}
+		w.Start()
+		w.Post("q", "killer")
+		w.Post("q", "behind")
+		w.Post("q", "last")
+		if x := w.Await("killer", tx.Failed, 12*time.Hour); x.Error.Code != tx.CodeLost || x.Retries != 1 {
+			t.Errorf("it ended with %d retries, %+v", x.Retries, x.Error)
+		}
+		if n := begun.Load(); n != 6 {
+			t.Errorf("it was begun %d times, want three times for each try", n)
+		}
+		for _, uid := range []string{"behind", "last"} {
+			if x := w.Await(uid, tx.Done, 12*time.Hour); x.Retries != 0 {
+				t.Errorf("%s used %d retries", uid, x.Retries)
+			}
+		}
+		if n := rested.Load(); n > 0 {
+			t.Errorf("its sender was out of use %d times", n)
+		}
+	})
+}
+
+// TestNoProver: without a prover for it a transaction waits, and says for what; its sender does not.
 func TestNoProver(t *testing.T) {
 	parted(t, 1, 1, devworker.Options{Types: []string{"BURN"}}, func(w *apartWorld) {
 		w.Start()
@@ -302,6 +375,9 @@ func TestNoProver(t *testing.T) {
 		if a.State() != tx.Waiting || a.Retries != 0 ||
 			!strings.Contains(a.Error.Message, "none of 1 provers names MINT among the types of its /health") {
 			w.Errorf("%s, %+v", a.State(), a.Error)
+		}
+		if s, err := w.Pool.Get(w.Ctx, w.signers[0].Account); err != nil || s.Reason != "" {
+			w.Errorf("its sender is %+v, %v", s, err)
 		}
 		w.prover(1, devworker.Options{})
 		w.Once("a")

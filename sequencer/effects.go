@@ -412,10 +412,12 @@ func (s *Sequencer) ask(ctx context.Context, t *tx.Transaction, worker dispatche
 	if e.Kind == lifecycle.Prove {
 		s.shown(ctx, worker, &answer)
 	}
-	if answer.Fault == lifecycle.FaultHopeless {
+	if answer.Fault == lifecycle.FaultHopeless && !answer.Pool { // provers are asked by each other, see dispatcher
 		answer.Ill, answer.Others = s.ill(ctx, a.Sender)
 	}
-	s.answered(a.Sender, answer.Fault)
+	if !answer.Pool {
+		s.answered(a.Sender, answer.Fault)
+	}
 	if answer.Refused {
 		s.Chain.PollAll(ctx) // which knows more than the node that refused
 	}

@@ -314,7 +314,12 @@ func (t *train) around(o *owner) (v lifecycle.Train) {
 	}
 	v.Commuting, v.Held = t.s.all(dispatcher.Commuting, txn, &v), t.held || t.s.draining.Load()
 	v.Width = t.width
-	v.Builds = t.builds.Load() && t.s.all(dispatcher.Chained, txn, &v)
+	if v.Builds = t.s.all(dispatcher.Chained, txn, &v); v.Builds && !t.builds.Load() {
+		// One that is taken over: chained ones are made before their turn only where they are built.
+		v.Builds = slices.ContainsFunc(slices.Concat(v.Ahead, v.Behind, []lifecycle.Member{{Txn: txn}}),
+			func(m lifecycle.Member) bool { return m.BeforeItsTurn() })
+		t.builds.Store(v.Builds)
+	}
 	return v
 }
 

@@ -67,7 +67,7 @@ func (w *Worker) joins(rq *request) (answer, bool) {
 	if list = signed; w.o.Payer == nil || len(list) == 0 {
 		return answer{}, true
 	}
-	chain, err := w.o.Payer(rq.life.ctx, w.o.Account)
+	chain, err := w.o.Payer(rq.life.ctx, w.payer(rq))
 	if err != nil {
 		return failed("502", "reading the payer", err.Error()), false
 	}

@@ -82,6 +82,9 @@ type Options struct {
 	Builds    bool
 	BuildTime time.Duration
 
+	// Began is told of which transaction a proof is begun; nil tells nobody.
+	Began func(uid string)
+
 	Token      string     // the Bearer token that callers must have, if set
 	Types      []string   // that it makes; nil: all
 	MaxRetries *int       // its opinion on retries; nil: none
@@ -192,11 +195,13 @@ type life struct {
 	results map[resultKey]*result
 	order   []resultKey // oldest first
 	builds  map[string]*built
+	proved  map[resultKey]*built // or being proved
 }
 
 func newLife() *life {
 	ctx, end := context.WithCancel(context.Background())
-	return &life{ctx: ctx, end: end, results: map[resultKey]*result{}, builds: map[string]*built{}}
+	return &life{ctx: ctx, end: end, results: map[resultKey]*result{}, builds: map[string]*built{},
+		proved: map[resultKey]*built{}}
 }
 
 // Die kills the worker: running calls break off, every later one finds its

@@ -85,10 +85,16 @@ func (w *Worker) make(rq *request) answer {
 			return answer{status: http.StatusGone, body: map[string]string{"code": "TOKEN_GONE"}}
 		}
 		on = rq.built.on
+		w.mu.Lock()
+		rq.life.proved[resultKey{rq.UID, rq.Attempt}] = rq.built
+		w.mu.Unlock()
 	}
 	do := w.once
 	if rq.Kind == Build {
 		do = w.work
+		if b := w.builtBefore(rq); b != nil {
+			do = func(*request) answer { return b.answer }
+		}
 	}
 	a := do(rq)
 	// What is kept may have been made on predecessors that were signed again, or have landed.
@@ -234,6 +240,9 @@ func (w *Worker) updates(rq *request) ([]json.RawMessage, answer) {
 	if plan == nil {
 		return nil, a
 	}
+	if w.o.Began != nil {
+		w.o.Began(rq.UID)
+	}
 	if !pause(rq.life.ctx, w.o.ProveTime) {
 		return nil, answer{}
 	}
@@ -318,8 +327,9 @@ func (w *Worker) proof() string {
 
 // A built is what a token stands for.
 type built struct {
-	uid, on string
-	plan    devnet.Plan
+	uid, on, base string
+	plan          devnet.Plan
+	answer        answer
 }
 
 // built is what was built in this life for a request's transaction, nil if it was not.
@@ -327,6 +337,17 @@ func (w *Worker) built(rq *request) *built {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if b := rq.life.builds[rq.body.Token]; b != nil && b.uid == rq.UID {
+		return b
+	}
+	return nil
+}
+
+// builtBefore is what is being proved of a request's attempt, or was, upon the same: whoever builds it
+// again is to find that proof. nil if there is none.
+func (w *Worker) builtBefore(rq *request) *built {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if b := rq.life.proved[resultKey{rq.UID, rq.Attempt}]; b != nil && b.base == rq.body.Attempt.Base {
 		return b
 	}
 	return nil
@@ -356,8 +377,10 @@ func (w *Worker) build(rq *request) answer {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	rq.life.builds[token] = &built{uid: rq.UID, on: rq.on(), plan: *plan}
-	return answer{body: txnResult{Built: string(command), Token: token}}
+	b := &built{uid: rq.UID, on: rq.on(), base: rq.body.Attempt.Base, plan: *plan,
+		answer: answer{body: txnResult{Built: string(command), Token: token}}}
+	rq.life.builds[token] = b
+	return b.answer
 }
 
 // prove returns the plan's updates, each with the proof.

@@ -1,6 +1,8 @@
 // Devworker runs simulated o1js workers as a process of its own, one per
 // account, for tests that kill processes and for trying things out. It prints
-// one URL per account, in their order, and serves until it is stopped.
+// one URL per account, in their order, and serves until it is stopped. With
+// --signs they sign what others have proved; with --prover it is one prover
+// without a key, which builds, and prints of which transaction it begins a proof.
 //
 // The Bearer token that callers must have is read from DEVWORKER_TOKEN or
 // WORKER_TOKEN. With PORT set it listens there on 127.0.0.1, as a worker that the
@@ -46,6 +48,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 	legacy := flags.Bool("legacy", false, "send transactions by itself; needs --node")
 	node := flags.String("node", "", "GraphQL endpoint of a Mina node")
 	state := flags.Bool("state", false, "make transactions that depend on the zkApp's state; needs --node")
+	signs := flags.Bool("signs", false, "only sign what provers have proved")
+	prover := flags.String("prover", "", "types, comma-separated, to build and to prove one at a time without a key, for any sender")
 	proveTime := flags.Duration("prove-time", 0, "how long a proof takes")
 	seed := flags.Uint64("seed", uint64(os.Getpid()), "distinguishes the proofs of workers with one account")
 	era := flags.String("era", string(devnet.Mesa), "what it makes: transactions of mesa, or of berkeley")
@@ -69,6 +73,9 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 	if (*legacy || *state) && *node == "" {
 		return errors.New("--legacy and --state want --node")
 	}
+	if *prover != "" && *accounts != "" {
+		return errors.New("a prover has no key: give --prover or --account")
+	}
 	o := devworker.Options{
 		Legacy: *legacy, ProveTime: *proveTime, Token: token, Seed: *seed,
 		Network: "mina:testnet", Era: devnet.Era(*era), Exit: func() { os.Exit(1) },
@@ -88,26 +95,36 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 	if *state {
 		o.State = devworker.StateFrom(*node, nil)
 	}
+	if *prover != "" {
+		o.Prover, o.Builds, o.Capacity, o.Types = true, true, 1, strings.Split(*prover, ",")
+		o.Began = func(uid string) { fmt.Fprintf(stdout, "proving %s\n", uid) }
+	}
 
 	var dying atomic.Bool
 	dying.Store(*before || *after)
 	mux, keys := http.NewServeMux(), strings.Split(*accounts, ",")
 	for _, key := range keys {
-		if _, err := mina.ParsePublicKey(key); err != nil {
+		if _, err := mina.ParsePublicKey(key); err != nil && !o.Prover {
 			return fmt.Errorf("--account %q: %w", key, err)
 		}
-		o.Account = key
-		w := devworker.New(o)
-		w.Script(func(c devworker.Call) *devworker.Fault {
-			makes := c.Kind == devworker.Dispatch || !*legacy && (c.Kind == devworker.Prove || c.Kind == devworker.Resign)
-			if !makes || !dying.CompareAndSwap(true, false) {
-				return nil
-			}
-			return &devworker.Fault{Kind: devworker.Die, After: *after}
-		})
-		mux.Handle("/"+key+"/", http.StripPrefix("/"+key, w))
+		var h http.Handler = &devworker.Signer{Account: key, Network: o.Network}
+		if !*signs {
+			o.Account = key
+			w := devworker.New(o)
+			w.Script(func(c devworker.Call) *devworker.Fault {
+				makes := c.Kind == devworker.Dispatch || !*legacy && (c.Kind == devworker.Prove || c.Kind == devworker.Resign)
+				if !makes || !dying.CompareAndSwap(true, false) {
+					return nil
+				}
+				return &devworker.Fault{Kind: devworker.Die, After: *after}
+			})
+			h = w
+		}
+		if key != "" {
+			mux.Handle("/"+key+"/", http.StripPrefix("/"+key, h))
+		}
 		if len(keys) == 1 {
-			mux.Handle("/", w)
+			mux.Handle("/", h)
 		}
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", *addr)

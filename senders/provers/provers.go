@@ -9,10 +9,9 @@
 // Several processes share the pool without a word to each other, for only a prover knows what it is
 // at work on: one that is taken by somebody else answers 503, and another is taken. A lease in Redis
 // would be a second opinion of the same thing, which has to be renewed, and is wrong from when a
-// process dies until it runs out; this way nothing is held by a process that is gone. For each
-// transaction the provers are asked in an order of its own, the same in all processes, so that
-// whoever takes it over comes to the prover that is at work on it, as long as those before it there
-// are.
+// process dies until it runs out; this way nothing is held by a process that is gone. What is noted
+// there is which prover a transaction was last with, so that whoever takes it over asks that one first,
+// which answers with the proof that it is at work on, or keeps.
 //
 // What a transaction costs does not grow with how many provers there are: the free ones of a type
 // stand in a ring, and what waits for one is told by whoever gives it back.
@@ -23,6 +22,7 @@ package provers
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -182,7 +182,7 @@ func (p *Pool) Take(ctx context.Context, typ, uid string, but ...string) (*Lease
 	if got := l.choose(uid, but); got != nil {
 		p.give(got)
 		p.mu.Unlock()
-		return &Lease{pool: p, p: got, uid: uid, URL: got.URL, ID: got.ID}, nil
+		return p.lease(ctx, got, uid), nil
 	}
 	w := &waiter{uid: uid, at: time.Now(), but: but, got: make(chan *prover, 1)}
 	l.waiting = append(l.waiting, w)
@@ -194,7 +194,7 @@ func (p *Pool) Take(ctx context.Context, typ, uid string, but ...string) (*Lease
 			defer p.mu.Unlock()
 			return nil, p.none(typ, but)
 		}
-		return &Lease{pool: p, p: got, uid: uid, URL: got.URL, ID: got.ID}, nil
+		return p.lease(ctx, got, uid), nil
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
@@ -205,6 +205,62 @@ func (p *Pool) Take(ctx context.Context, typ, uid string, but ...string) (*Lease
 		p.back(got)
 	}
 	return nil, fmt.Errorf("waiting for a prover that makes %s: %w", typ, ctx.Err())
+}
+
+// Again takes the prover that another process had last taken for a transaction, which may be at work on it
+// still or keep its proof, whether it is free or not; nil if there is none in use.
+func (p *Pool) Again(ctx context.Context, typ, uid string) *Lease {
+	p.mu.Lock()
+	held := p.holds[uid] != nil
+	p.mu.Unlock()
+	if held {
+		return nil
+	}
+	v, err := p.Store.Run(ctx, script, "with", uid)
+	noted, _ := v.(string)
+	by, id, _ := strings.Cut(noted, " ")
+	if err != nil || by == p.self {
+		return nil
+	}
+	p.asked(ctx, id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.all[id]
+	if one == nil || one.Reason != "" || !slices.Contains(one.Types, typ) {
+		return nil
+	}
+	p.give(one)
+	return &Lease{pool: p, p: one, uid: uid, URL: one.URL, ID: one.ID}
+}
+
+// asked waits until one has been asked for its health, in a process that has just begun.
+func (p *Pool) asked(ctx context.Context, id string) {
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		p.mu.Lock()
+		one := p.all[id]
+		unread := p.version == "" || one != nil && !one.Greeted && one.away == 0 && one.Reason == tx.Rested
+		runs := p.ctx != nil && p.ctx.Err() == nil
+		p.mu.Unlock()
+		if !unread || !runs {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+		}
+	}
+}
+
+// lease notes, for whoever takes it over, with which prover a transaction is.
+func (p *Pool) lease(ctx context.Context, one *prover, uid string) *Lease {
+	if _, err := p.Store.Run(ctx, script, "note", uid, p.self+" "+one.ID); err != nil && ctx.Err() == nil {
+		p.Log.Warn("which prover a transaction is with was not noted: whoever takes it over has it proved again",
+			"uid", uid, "prover", one.ID, "err", err)
+	}
+	return &Lease{pool: p, p: one, uid: uid, URL: one.URL, ID: one.ID}
 }
 
 // Any is the URL of a prover in use that makes a type, whether it is free or not: for what its program
@@ -716,6 +772,7 @@ type Pool struct {
 	toAsk   []*prover // for their health
 	asking  int       // how many are asked
 	changed chan struct{}
+	self    string // this process, among those that share the provers
 }
 
 // Options are the parts of a Pool.
@@ -733,7 +790,7 @@ func New(o Options) *Pool {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Pool{Options: o, all: map[string]*prover{}, lanes: map[string]*lane{}, holds: map[string]*hold{},
-		changed: make(chan struct{}, 1)}
+		changed: make(chan struct{}, 1), self: rand.Text()}
 }
 
 func (p *Pool) pause(n int) time.Duration {

@@ -7,7 +7,9 @@
 --    configure ids and URLs of some that a configuration names, in turn
 --    drain     id, "config" where the next configuration that names it undoes it, or "person"
 --    remove, resume  id
--- Answer:  of all but list "ok", "none" or "exists"
+--    with      uid of a transaction: the answer is what was last noted of it, or ''
+--    note      the same, and what is to be known of it for a day
+-- Answer:  of all but list and with "ok", "none" or "exists"
 -- Cost:    one or two commands, or as many as are configured
 local key = P .. 'provers'
 local op, id = ARGV[1], ARGV[2]
@@ -22,6 +24,12 @@ end
 
 local function write(name, x)
   call('HSET', key, name, table.concat({ x.source, x.since, x.drained, x.by, x.url }, ' '))
+end
+
+if op == 'with' then return call('GET', P .. 'with:' .. id) or '' end
+if op == 'note' then
+  call('SET', P .. 'with:' .. id, ARGV[3], 'PX', DAY)
+  return 'ok'
 end
 
 if op == 'list' then

@@ -86,8 +86,9 @@ func (r Answer) learn(v *View) Step {
 	default:
 		return v.wait(ReasonUnchanged)
 	}
-	spoke := r.Fault == NoFault || r.Fault == FaultError || r.Fault == FaultHopeless // busy and not reached are no answers
-	if spoke {
+	// Busy and not reached are no answers, and what is built says nothing of its proof.
+	spoke := r.Fault == NoFault || r.Fault == FaultError || r.Fault == FaultHopeless
+	if spoke && r.Call.Kind != Build {
 		v = v.with(func(t *tx.Transaction) { t.Losses = 0 })
 	}
 	if r.Call.Kind == Build && r.Fault == FaultNoCall {
@@ -128,9 +129,9 @@ func (v *View) heard(r Answer) Step {
 			return v.wait(ReasonProving)
 		}
 	case FaultBusy:
-		return v.away(*r.Error, max(r.RetryAfter, time.Second))
+		return v.away(r, max(r.RetryAfter, time.Second))
 	case FaultUnreached, FaultOutOfOrder:
-		return v.away(*r.Error, 0)
+		return v.away(r, 0)
 	case FaultSpent:
 		return v.deferred(deferral{Error: *r.Error, Why: tx.Rested, Rest: max(r.RetryAfter, time.Second)})
 	case FaultHopeless:

@@ -255,7 +255,8 @@ func (v *View) deferred(d deferral) Step {
 
 // away defers because the worker is not reached or has no time; least is how long it asks to be left
 // alone. The queue is held, too, longer with each deferral.
-func (v *View) away(e tx.Error, least time.Duration) Step {
+func (v *View) away(r Answer, least time.Duration) Step {
+	e := *r.Error
 	n := 0
 	if s := v.Local.Asked.Sender; s != nil {
 		n = s.Away
@@ -264,7 +265,10 @@ func (v *View) away(e tx.Error, least time.Duration) Step {
 	if least != 0 {
 		rest, hold = least, v.Policy.grown(least, v.Txn.Deferred)
 	}
-	if e.Code == string(tx.WrongNetwork) { // it did sign, so that the attempt is kept; no retry counts
+	switch {
+	case r.Pool:
+		return v.deferred(deferral{Error: e, Hold: hold})
+	case e.Code == string(tx.WrongNetwork): // it did sign, so that the attempt is kept; no retry counts
 		u := v.with(func(t *tx.Transaction) { t.Last().Blame(tx.CauseLost, &e) })
 		return u.deferred(deferral{Error: e, Why: tx.WrongNetwork, Rest: rest})
 	}

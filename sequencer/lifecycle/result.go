@@ -82,6 +82,8 @@ type Answer struct {
 	Touched []tx.Account
 	Alone   string // why Signed, or what was built, may not be in flight beside others of its queue, "" if it may
 	Error   *tx.Error
+	// Pool: the fault is that of provers of the pool, and says nothing of the sender's own worker.
+	Pool bool
 	// RetryAfter is when a busy worker is to be asked again, or a signer that has spent its day.
 	RetryAfter time.Duration
 	// Proves goes with FaultNoCall: this worker has shown before that it makes proofs, so it is

@@ -41,6 +41,11 @@ func builtRows() row {
 	bytes := knows(func(l *Local) { l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("bytes")} })
 	last := Member{Txn: txn(tx.PhaseDispatching, try(tx.Planned, unplaced, upon("another")))}
 	const back = "broken; WAITING, FREE; 1 dropped 7@100"
+	gone1 := answer(Prove, 1)
+	gone1.Fault = FaultGone
+	lost2 := plan.Clone()
+	lost2.Losses = 2
+	pools := func(r Answer) Answer { r.Pool = true; return r }
 	whole := func(r Answer, effects string) Answer { r.Effects = effects; return r }
 	return row{"chained, and built before it is proved", []sample{
 		{"the first: it is built", plan, decides(building), "proving; build 1"},
@@ -82,10 +87,20 @@ func builtRows() row {
 			back + "; deferred 1; error E"},
 		{"with others behind it: when those have left", behind, learns(fault(answer(Build, 1), FaultError, "E"), building,
 			ahead(made), behindIt(last)), "broken; REVISION, WAITING_INCLUSION; 1 dropped 7@100; deferred 1; to end WAITING; error E"},
-		{"what was built is not there any more: built again", plan, learns(fault(answer(Prove, 1), FaultGone, "G"), building, builds("e")),
-			"proving"},
-		{"the third time: lost", plan, learns(fault(answer(Prove, 1), FaultGone, "G"), building,
-			knows(func(l *Local) { l.Built.Gone = 2 })), "lost; DISPATCHING, BLOCKED; 1 planned 7@100; losses 1; error G"},
+		{"what was built is not there any more: built again", plan, learns(gone1, building, builds("e")), "proving"},
+		{"the third time: put off, and nothing is held against it", plan, learns(gone1, building,
+			knows(func(l *Local) { l.Built.Gone = 2 })),
+			"deferred; WAITING, FREE; deferred 1; error WORKER_UNAVAILABLE; rest RESTED 30s; hold queue 30s"},
+		{"something else was proved: a loss, and it is built again", plan,
+			learns(fault(answer(Prove, 1), FaultGone, "G"), building, builds("e")),
+			"lost; DISPATCHING, BLOCKED; 1 planned 7@100; losses 1; error G"},
+		{"the third time in a row, built anew in between: it counts", lost2,
+			learns(fault(answer(Prove, 1), FaultGone, "G"), building, builds("e")), "lost; RETRY, RETRY; 1 dropped 7@100; error G"},
+		{"what is built takes back no loss", lost2, learns(whole(answer(Build, 1), "e"), building), "proving"},
+		{"the provers that it wants are away: its sender does not rest", plan,
+			learns(pools(fault(answer(Build, 1), FaultUnreached, "P")), building), "deferred; WAITING, FREE; deferred 1; error P; hold queue 30s"},
+		{"nor where they are busy", plan, learns(pools(fault(answer(Prove, 1), FaultBusy, "P")), building),
+			"deferred; WAITING, FREE; deferred 1; error P; hold queue 1s"},
 		{"not fit to go along with others, before it is proved", behind,
 			learns(lonely(whole(answer(Build, 1), "e")), building, ahead(made)), back + "; deferred 1; error NOT_TOGETHER"},
 	}}
@@ -100,7 +115,9 @@ func TestBuiltKnown(t *testing.T) {
 	if got := Learn(v, a).Local.Built; got != (Built{Number: 1, Effects: "e", Alone: true, Gone: 1}) {
 		t.Errorf("built: %+v", got)
 	}
-	if got := Learn(v, fault(answer(Prove, 1), FaultGone, "G")).Local.Built; got != (Built{Gone: 2}) {
+	gone := answer(Prove, 1)
+	gone.Fault = FaultGone
+	if got := Learn(v, gone).Local.Built; got != (Built{Gone: 2}) {
 		t.Errorf("gone: %+v", got)
 	}
 	if got := Learn(v, fault(answer(Build, 1), FaultNoCall, "")).Local; !got.NoBuild || got.Legacy {

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 
 	"mina-sequencer/sequencer/tx"
@@ -40,6 +41,12 @@ func (m *Member) takesNone() bool {
 		return last.State == tx.Early
 	}
 	return last.ProvedAhead() || t.Deferred > 0
+}
+
+// BeforeItsTurn reports whether m is made, or was, at a nonce that is only supposed, and is not out.
+func (m *Member) BeforeItsTurn() bool {
+	last := m.Txn.Last()
+	return m.making() && (last.State == tx.Early || last.ProvedAhead())
 }
 
 // SideBySide reports whether members may be made at the same time.
@@ -147,11 +154,20 @@ func (v *View) built(r Answer) Step {
 	return s
 }
 
-// unbuilt has it built again, for its worker has what was built no more.
+// unbuilt has it built again, for what was built is proved no more. Where that was proved as something
+// else, it is a loss: nobody knows whose fault that is. Where it is not there any more, nothing speaks
+// against the transaction, however often.
 func (v *View) unbuilt(r Answer) Step {
+	if r.Error != nil {
+		s := v.lose(r.Error, "")
+		s.Local.Built = Built{}
+		return s
+	}
 	gone := v.Local.Built.Gone + 1
 	if gone >= maxLosses {
-		return v.lose(r.Error, "")
+		r.Error = &tx.Error{Code: tx.CodeUnavailable, Message: fmt.Sprintf("%d times in a row whoever had built it had that "+
+			"no more when it was to be proved: see whether they are started anew all the time", gone)}
+		return v.away(r, 0)
 	}
 	s := v.wait(ReasonProving)
 	s.Local.Built = Built{Gone: gone}

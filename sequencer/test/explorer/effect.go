@@ -266,7 +266,7 @@ func (s *State) endOf(p, t int, h *held, w way) lifecycle.Result {
 		a.Done = []byte(`{"by":"worker"}`)
 	case strangeCall:
 		a.Proves = true
-	case saysNothing:
+	case saysNothing, tokenGone:
 	default:
 		a.Error = &tx.Error{Code: "W", Message: "a worker's error"}
 	}

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { NotResignable, TokenGone } from './errors.js';
 import { Joined } from './join.js';
@@ -62,8 +63,10 @@ export class Calls {
   private proofs: number[] = [];
   /** How many seconds it usually takes to make one of a type. */
   private readonly usual = new Map<string, number>();
-  /** What was built, by its token: has its prover, which does nothing else until then, do the work. */
-  private readonly built = new Map<string, (work?: Work) => void>();
+  /** What was built, by its token; `go` has its prover, which does nothing else until then, do the work. */
+  private readonly built = new Map<string, { answer: TxnResult; go: (work?: Work) => void }>();
+  /** What is being proved of what was built, by its attempt. */
+  private readonly proving = new Map<string, { base: string | undefined; answer: TxnResult }>();
 
   constructor(
     private readonly maker: Maker,
@@ -86,7 +89,9 @@ export class Calls {
   }
 
   /** Tells what would be proved, with a token for that. Nothing of it is kept. Throws Busy. */
-  build(body: BuildBody): Promise<TxnResult> {
+  async build(body: BuildBody): Promise<TxnResult> {
+    const before = await this.builtBefore(body);
+    if (before) return before;
     return new Promise((resolve, reject) => {
       const build = async (prover: Proves) => {
         const result = await prover.build(body);
@@ -95,9 +100,9 @@ export class Calls {
         const answer = on === undefined ? result : { ...result, on };
         if (token === undefined) return resolve(answer);
         const asked = new Promise<Work | undefined>((go) => {
-          this.built.set(token, go);
-          setTimeout(() => this.built.get(token)?.(), keptSeconds * 1000).unref();
-          void prover.ended?.then(() => this.built.get(token)?.());
+          this.built.set(token, { answer, go });
+          setTimeout(() => this.built.get(token)?.go(), keptSeconds * 1000).unref();
+          void prover.ended?.then(() => this.built.get(token)?.go());
         });
         resolve({ ...answer, expires: new Date(Date.now() + keptSeconds * 1000).toISOString() });
         const work = await asked;
@@ -159,13 +164,31 @@ export class Calls {
     return upon(body, await this.once(body, () => this.maker.attempt(body, begin), true));
   }
 
+  /**
+   * What was built of an attempt that is being proved, or whose proof is kept, upon the same: whoever takes it over
+   * from a sequencer that has ended builds it again, and is to find that proof.
+   */
+  private async builtBefore(body: BuildBody): Promise<TxnResult | undefined> {
+    const { number, base } = body.attempt;
+    const making = this.proving.get(this.keyOf(body));
+    if (making && making.base === base) return upon(body, making.answer);
+    const kept = await this.results.get(this.nameOf(body), number, base);
+    if (kept?.proved === undefined) return undefined;
+    const { proved, ...rest } = kept;
+    return upon(body, { ...rest, built: proved, token: randomUUID() });
+  }
+
   /** Throws TokenGone where its prover has ended, or does something else by now. */
-  private proveBuilt(body: CallBody, token: string): Promise<TxnResult> {
-    const go = this.built.get(token);
+  private async proveBuilt(body: CallBody, token: string): Promise<TxnResult> {
+    const built = this.built.get(token);
     this.built.delete(token);
-    if (!go) return Promise.reject(new TokenGone('what was built is not there any more: it is to be built again'));
+    if (!built) {
+      await this.results.forget(this.nameOf(body), body.attempt.number); // it is of another fee or nonce: see builtBefore
+      throw new TokenGone('what was built is not there any more: it is to be built again');
+    }
+    this.proving.set(this.keyOf(body), { base: body.attempt.base, answer: built.answer });
     return new Promise((resolve, reject) =>
-      go((prover) => this.timed(body.txData.type, prover.prove(body)).then(resolve, reject)),
+      built.go((prover) => this.timed(body.txData.type, prover.prove(body)).then(resolve, reject)),
     );
   }
 
@@ -203,6 +226,7 @@ export class Calls {
         return result;
       } finally {
         this.attempts.delete(key);
+        this.proving.delete(key);
       }
     });
   }
@@ -241,11 +265,11 @@ export class Calls {
   }
 
   /** What a transaction is known by here: a prover has those of all senders. */
-  private nameOf({ txData, sender }: CallBody): string {
+  private nameOf({ txData, sender }: Pick<CallBody, 'txData' | 'sender'>): string {
     return this.maker.isProver ? `${sender.accountId} ${txData.uid}` : txData.uid;
   }
 
-  private keyOf(body: CallBody): string {
+  private keyOf(body: CallBody | BuildBody): string {
     return `${this.nameOf(body)} ${body.attempt.number}`;
   }
 }
@@ -265,7 +289,7 @@ function doesSame(one: string, other: string): boolean {
  * What an answer was built upon is as the call has it, by hash where there is one, or as it was built: what is
  * kept may be older.
  */
-function upon({ ahead }: CallBody, { on: built, ...result }: TxnResult): TxnResult {
+function upon({ ahead }: Pick<CallBody, 'ahead'>, { on: built, ...result }: TxnResult): TxnResult {
   const last = ahead?.at(-1);
   const on = (last && 'hash' in last ? last.hash : digestOf(ahead)) ?? built;
   return on === undefined ? result : { ...result, on };

@@ -68,9 +68,10 @@ export class Results {
     throw new Conflict(call);
   }
 
-  /** The result kept under an attempt's number, whatever its other values. */
-  async get(uid: string, number: number): Promise<TxnResult | undefined> {
-    return (await this.read(uid, number))?.result;
+  /** The result kept under an attempt's number, made upon `base` if that is given, whatever its other values. */
+  async get(uid: string, number: number, ...base: (string | undefined)[]): Promise<TxnResult | undefined> {
+    const entry = await this.read(uid, number);
+    return base.length === 0 || entry?.attempt.base === base[0] ? entry?.result : undefined;
   }
 
   /** Keeps a result; when it returns, the result outlives this process and the machine's power. */
@@ -92,6 +93,10 @@ export class Results {
     await syncFolder(this.folder);
     this.names = [...this.names.filter((known) => known !== name), name];
     await this.trim();
+  }
+
+  async forget(uid: string, number: number): Promise<void> {
+    await unlink(join(this.folder, nameOf(uid, number))).catch(() => undefined);
   }
 
   private async read(uid: string, number: number): Promise<Entry | undefined> {

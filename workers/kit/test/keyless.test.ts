@@ -30,6 +30,48 @@ test('a prover tells what it would prove, and proves that for the token', async 
   assert.deepEqual([next.error, next.on], [null, effectsOf(built!)]);
 });
 
+test('what is proved, or was, is found again by who builds it once more, upon the same', async (t) => {
+  const options = { payer: undefined, prover: true, store: await folder(t) };
+  let runs = 0;
+  let go = () => {};
+  const waits = new Promise<void>((resolve) => (go = resolve));
+  const dispatcher: Dispatcher = {
+    dispatch: () => (runs++, world.counter.add(Field(4))),
+    signers: async () => (await waits, []), // of a proof: it stands for one that takes its time
+  };
+  const served = await serve(world, { ADD: dispatcher }, options);
+  t.after(() => served.worker.close());
+  const attempt = { ...world.attempt(), base: 'b' };
+  const building = ({ number, memo, previous, base } = attempt) => ({
+    ...call(world, 'again', attempt),
+    attempt: { number, memo, previous, base },
+    ahead: [],
+  });
+  const build = async (of = attempt) => served.post('/build/ADD', building(of));
+  const prove = (token: string | undefined, of = attempt) =>
+    served.post('/prove/ADD', { ...call(world, 'again', of), token });
+  const first = (await build()).body;
+  const once = runs;
+  const proved = prove(first.token);
+  let second = (await build()).body;
+  for (; second.token === undefined; second = (await build()).body);
+  assert.deepEqual([second.built, second.token], [first.built, first.token]);
+  assert.equal((await build({ ...attempt, base: 'other' })).status, 503);
+  go();
+  const made = await proved;
+  assert.equal((await prove(second.token)).text, made.text);
+  const third = (await build()).body;
+  assert.equal(effectsOf(third.built!), effectsOf(first.built!));
+  assert.equal((await prove(third.token)).text, made.text);
+  assert.equal(runs, once);
+  // Of another fee it is made anew.
+  const dearer = { ...attempt, fee: '250000000' };
+  assert.equal((await prove(third.token, dearer)).status, 410);
+  const { token } = (await build()).body;
+  assert.ok((await prove(token, dearer)).body.proved!.includes('250000000'));
+  assert.equal(runs, 2 * once);
+});
+
 test('a prover has no key, serves any sender, and signs again what its own keys have signed', async (t) => {
   const dispatcher: Dispatcher = {
     dispatch: async () => {

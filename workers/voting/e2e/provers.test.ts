@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { Account } from './ledger.js';
-import { freePort, start, type Program } from './processes.js';
 import { landed, type Post } from './sequencer.js';
 import { electorKeys, World, type VotingWorker } from './world.js';
 
@@ -14,49 +12,22 @@ import { electorKeys, World, type VotingWorker } from './world.js';
 
 /** Milliseconds; many times what a step takes on an idle machine. */
 const TIMEOUT = 10 * 60_000;
-const SIGNER = fileURLToPath(new URL('../../../signer/bin/signer.js', import.meta.url));
 const CLAIM = 'd'.repeat(32);
-const token = 'a-token-of-all-workers';
 
 const folder = await mkdtemp(join(tmpdir(), 'provers-e2e-'));
 const world = new World(folder, false);
 let payer: Account;
 let provers: VotingWorker[];
-let signer: Program;
 let passed = 0;
 let tests = 0;
 
 before(async () => {
-  await world.startChain(1);
-  [payer] = (await world.ledger.accounts()) as [Account];
-  const port = await freePort();
-  const [key, policy] = [join(folder, 'payer.key'), join(folder, 'policy.json')];
-  await writeFile(key, payer.privateKey, { mode: 0o600 });
-  const limits = { maxFee: '5', maxFeesPerDay: '100', maxOutflow: '2', maxOutflowPerDay: '2', zkApps: 'any' };
-  await writeFile(policy, JSON.stringify({ ...limits, types: 'any' }));
-  const env = {
-    PORT: `${port}`,
-    SIGNER_KEY_FILE: key,
-    SIGNER_POLICY: policy,
-    SIGNER_STATE: join(folder, 'signer'),
-    SIGNER_TOKEN: token,
-  };
-  signer = await start('signer', [process.execPath, SIGNER], { env, logs: folder, ready: /"listening"/ });
-  for (const name of ['one', 'two']) {
-    const more = { PAYER_KEY: undefined, PROVER: 'on', WORKER_TOKEN: token, WORKER_STORE: join(folder, name) };
-    await world.startWorker({ publicKey: name, privateKey: '' }, more);
-  }
+  payer = await world.startPool(2);
   provers = world.workers;
-  const urls = provers.map(({ gate }) => gate.url).join();
-  await world.startSequencer([[payer.publicKey, `http://127.0.0.1:${port}`]], {
-    SEQUENCER_PROVERS: urls,
-    SEQUENCER_WORKER_TOKEN: token,
-  });
 });
 
 after(async () => {
   await world.stop();
-  await signer.stop();
   if (passed === tests) await rm(folder, { recursive: true });
   else console.error(`the programs' output is in ${folder}`);
 });

@@ -12,16 +12,20 @@ import { World } from './world.js';
 // the votes of one claim in one queue, and a plan with its shares in another, once with each
 // of WIDTHS. What they leave has to be the same.
 //
-//     node dist/e2e/width.js       VOTES=48 WIDTHS=12,1 SLOT=65 PROVERS=1 E2E_PROOFS=off
+//     node dist/e2e/width.js       VOTES=48 SHARES=4 WIDTHS=12,1 SLOT=65 PROVERS=1 E2E_PROOFS=off
+//
+// With POOL=2 the sender's worker only signs, and two provers without a key prove. With SHARES=0 there is no plan.
 //
 // A node is given one command every five seconds, so a slot that is to take twelve lasts a minute.
 
 const VOTES = Number(process.env['VOTES'] ?? 48);
 const WIDTHS = (process.env['WIDTHS'] ?? '12,1').split(',').map(Number);
 const SLOT = Number(process.env['SLOT'] ?? 65);
+const SHARES = Number(process.env['SHARES'] ?? 4);
+const POOL = Number(process.env['POOL'] ?? 0);
 const PROOFS = process.env['E2E_PROOFS'] === 'on';
 
-const electors = Array.from({ length: Math.max(VOTES, 4) }, (_, i) => PrivateKey.fromBigInt(5000n + BigInt(i)));
+const electors = Array.from({ length: Math.max(VOTES, SHARES) }, (_, i) => PrivateKey.fromBigInt(5000n + BigInt(i)));
 const folder = await mkdtemp(join(tmpdir(), 'voting-width-'));
 const world = new World(folder, PROOFS, { slot: SLOT, electors });
 
@@ -46,7 +50,7 @@ function votesOf(claimUid: string): Post[] {
 
 function sharesOf(planUid: string): Post[] {
   const queue = `plan-${planUid}`;
-  const shares = electors.slice(0, 4).map((key, i) => ({
+  const shares = electors.slice(0, SHARES).map((key, i) => ({
     uid: `share-${planUid}-${i}`,
     queue,
     type: 'RECEIVE_VOTES_BATCH',
@@ -82,7 +86,13 @@ async function round(n: number, width: number): Promise<object> {
   const strategy = { requiredVotes: VOTES, requiredPositives: 1 };
   await create('CREATE_CLAIM_VOTING_ACCOUNT', `claim-${claimUid}`, { claimUid, strategy }, width);
   const votes = votesOf(claimUid);
+  const began = Date.now();
   const heights = await heightsOf(votes);
+  const took = (Date.now() - began) / 1000;
+  for (const { uid } of votes) {
+    const proofs = world.workers.flatMap((worker) => worker.logged(POOL ? 'proved' : 'proved and signed', uid));
+    assert.equal(proofs.length, 1, `${uid} was proved ${proofs.length} times`);
+  }
   const [first, last] = [Math.min(...heights), Math.max(...heights)];
   const inBlock = Array.from({ length: last - first + 1 }, (_, i) => heights.filter((h) => h === first + i).length);
   const seconds = votes.reduce((sum, { uid }) => sum + (proving.get(uid) ?? 0), 0) / 1000;
@@ -91,26 +101,23 @@ async function round(n: number, width: number): Promise<object> {
   const mean = full.reduce((sum, n) => sum + n, 0) / Math.max(full.length, 1);
   const limit = Math.min(width, 12, SLOT / (seconds / VOTES));
   console.log(
-    `width ${width}, slots of ${SLOT} s: ${VOTES} votes in ${inBlock.length} blocks (${inBlock.join(' ')}),`,
+    `width ${width}, slots of ${SLOT} s: ${VOTES} votes in ${inBlock.length} blocks (${inBlock.join(' ')}) and ${took.toFixed(0)} s, one proof each,`,
     `${seconds.toFixed(0)} s of work for all, at most ${limit.toFixed(2)} in a slot;`,
     `between the first and the last ${mean.toFixed(2)} in each, ${(mean / limit).toFixed(2)} of that`,
   );
+  const { state } = await world.ledger.claim(claimUid);
+  const claim = { tally: Tally.toJSON(Tally.unpack(state.tally)), result: state.result.toString() };
+  if (SHARES === 0) return claim;
   await create('CREATE_VOTING_BATCHES_ACCOUNT', `plan-${planUid}`, { planUid, communityUid: 'gardeners' }, width);
   const plan = await heightsOf(sharesOf(planUid));
-  console.log(`width ${width}: 4 shares and their commit in ${plan.at(-1)! - plan[0]! + 1} blocks`);
-  const { state } = await world.ledger.claim(claimUid);
+  console.log(`width ${width}: ${SHARES} shares and their commit in ${plan.at(-1)! - plan[0]! + 1} blocks`);
   const { state: batches } = await world.ledger.plan(planUid);
   assert.equal(batches.committed.toString(), batches.sharesRoot.toString());
-  return {
-    tally: Tally.toJSON(Tally.unpack(state.tally)),
-    result: state.result.toString(),
-    received: batches.received.toString(),
-    shares: batches.sharesRoot.toString(),
-  };
+  return { ...claim, received: batches.received.toString(), shares: batches.sharesRoot.toString() };
 }
 
 try {
-  await world.start(1);
+  await (POOL ? world.startPool(POOL) : world.start(1));
   const began = new Map<string, number>();
   world.hook({
     sent: ({ path, uid }) => {

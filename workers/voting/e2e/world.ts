@@ -13,6 +13,7 @@ import { Sequencer } from './sequencer.js';
 
 const WORKERS = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const SEQUENCER = join(WORKERS, '../bin/sequencer');
+const SIGNER = join(WORKERS, 'signer/bin/signer.js');
 
 /** Seconds between two blocks, where a test says nothing else. */
 const SLOT = 2;
@@ -118,6 +119,31 @@ export class World {
       this.workers.map(({ accountId, gate }) => [accountId, gate.url]),
       env,
     );
+  }
+
+  /** Starts everything, with one sender whose worker only signs, and so many provers without a key. */
+  async startPool(provers: number, env = {}): Promise<Account> {
+    await this.startChain(1);
+    const [payer] = (await this.ledger.accounts()) as [Account];
+    const port = await freePort();
+    const [key, policy] = ['payer.key', 'policy.json'].map((name) => join(this.#folder, name)) as [string, string];
+    await writeFile(key, payer.privateKey, { mode: 0o600 });
+    const limits = { maxFee: '5', maxFeesPerDay: '100', maxOutflow: '2', maxOutflowPerDay: '20', zkApps: 'any' };
+    await writeFile(policy, JSON.stringify({ ...limits, types: 'any' }));
+    await this.#start('signer', [process.execPath, SIGNER], /"listening"/, {
+      PORT: `${port}`,
+      SIGNER_KEY_FILE: key,
+      SIGNER_POLICY: policy,
+      SIGNER_STATE: join(this.#folder, 'signer'),
+      SIGNER_TOKEN: this.#token,
+    });
+    for (let i = 0; i < provers; i++) {
+      const more = { PAYER_KEY: undefined, PROVER: 'on', PROVERS: '1', WORKER_STORE: join(this.#folder, `store-${i}`) };
+      await this.startWorker({ publicKey: `prover ${i}`, privateKey: '' }, more);
+    }
+    const urls = this.workers.map(({ gate }) => gate.url).join();
+    await this.startSequencer([[payer.publicKey, `http://127.0.0.1:${port}`]], { SEQUENCER_PROVERS: urls, ...env });
+    return payer;
   }
 
   /** Starts Redis and a Mina node with so many funded accounts. */

@@ -22,6 +22,7 @@ import (
 var (
 	kills     = flag.Int("kills", 12, "how many processes are killed at random moments")
 	killsSeed = flag.Uint64("kills.seed", 1, "decides on those moments")
+	poolKills = flag.Int("kills.pool", 0, "how many of each are killed of a pool, a signer and the sequencers; 0: as the lane has it")
 	killsIn   = flag.Int("kills.width", 3, "how many of a queue are in flight meanwhile")
 )
 

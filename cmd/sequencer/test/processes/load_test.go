@@ -24,6 +24,7 @@ import (
 type load struct {
 	r      *rig
 	seed   uint64
+	prefix string // of the uids
 	queues int
 	most   int // transactions that may be under way before the clients wait
 	stop   context.CancelFunc
@@ -45,9 +46,12 @@ type acceptance struct {
 
 const clients = 3
 
-func (r *rig) load(seed uint64) *load {
+func (r *rig) load(seed uint64) *load { return r.loadOf(seed, "c", 10, 24) }
+
+// loadOf posts to so many queues, with at most so many transactions under way.
+func (r *rig) loadOf(seed uint64, prefix string, queues, most int) *load {
 	ctx, stop := context.WithCancel(r.Context())
-	l := &load{r: r, seed: seed, queues: 10, most: 24, stop: stop, apis: map[int]string{}, under: map[string]bool{}}
+	l := &load{r: r, seed: seed, prefix: prefix, queues: queues, most: most, stop: stop, apis: map[int]string{}, under: map[string]bool{}}
 	for i := range clients {
 		l.done.Go(func() { l.client(ctx, i) })
 	}
@@ -80,7 +84,7 @@ func (l *load) client(ctx context.Context, number int) {
 			rest(ctx, 20*time.Millisecond)
 			continue
 		}
-		p := posting{fmt.Sprintf("q%d", rng.IntN(l.queues)), fmt.Sprintf("c%d-%d", number, i)}
+		p := posting{fmt.Sprintf("q%d", rng.IntN(l.queues)), fmt.Sprintf("%s%d-%d", l.prefix, number, i)}
 		sequence, ok := l.post(p, rng, http.StatusAccepted, http.StatusOK)
 		if !ok {
 			return

@@ -25,6 +25,7 @@ func TestProcesses(t *testing.T) {
 	tests := map[string]func(*testing.T, binaries){
 		"KilledInEveryPhase":       killedInEveryPhase,
 		"KilledAtRandom":           killedAtRandom,
+		"PoolKilled":               poolKilled,
 		"TakenOver":                takenOver,
 		"LegacyWorkerDies":         legacyWorkerDies,
 		"Drained":                  drained,
