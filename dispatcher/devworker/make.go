@@ -84,8 +84,8 @@ func (w *Worker) make(rq *request) answer {
 		if rq.built = w.built(rq); rq.built == nil {
 			return answer{status: http.StatusGone, body: map[string]string{"code": "TOKEN_GONE"}}
 		}
-		on = rq.built.on
 		w.mu.Lock()
+		on = rq.built.on
 		rq.life.proved[resultKey{rq.UID, rq.Attempt}] = rq.built
 		w.mu.Unlock()
 	}
@@ -348,6 +348,7 @@ func (w *Worker) builtBefore(rq *request) *built {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if b := rq.life.proved[resultKey{rq.UID, rq.Attempt}]; b != nil && b.base == rq.body.Attempt.Base {
+		b.on = rq.on() // those that it was built upon may have landed
 		return b
 	}
 	return nil

@@ -65,6 +65,8 @@ export class Calls {
   private readonly usual = new Map<string, number>();
   /** What was built, by its token; `go` has its prover, which does nothing else until then, do the work. */
   private readonly built = new Map<string, { answer: TxnResult; go: (work?: Work) => void }>();
+  /** What who has found it again was told that it is built upon, by its token: those may have landed since. */
+  private readonly told = new Map<string, string | undefined>();
   /** What is being proved of what was built, by its attempt. */
   private readonly proving = new Map<string, { base: string | undefined; answer: TxnResult }>();
 
@@ -161,7 +163,11 @@ export class Calls {
       await this.maker.mayBegin(body);
       return body.token === undefined ? work() : this.proveBuilt(body, body.token);
     };
-    return upon(body, await this.once(body, () => this.maker.attempt(body, begin), true));
+    const { on, ...result } = upon(body, await this.once(body, () => this.maker.attempt(body, begin), true));
+    const { token = '' } = body;
+    const base = this.told.has(token) ? this.told.get(token) : on;
+    this.told.delete(token);
+    return { ...result, ...(base !== undefined && { on: base }) };
   }
 
   /**
@@ -171,11 +177,17 @@ export class Calls {
   private async builtBefore(body: BuildBody): Promise<TxnResult | undefined> {
     const { number, base } = body.attempt;
     const making = this.proving.get(this.keyOf(body));
-    if (making && making.base === base) return upon(body, making.answer);
+    const token = making?.answer.token ?? randomUUID();
+    const tell = (result: TxnResult) => {
+      const { on, ...rest } = upon(body, { ...result, on: digestOf(body.ahead) });
+      this.told.set(token, on);
+      return { ...rest, token, ...(on !== undefined && { on }) };
+    };
+    if (making && making.base === base) return tell(making.answer);
     const kept = await this.results.get(this.nameOf(body), number, base);
     if (kept?.proved === undefined) return undefined;
     const { proved, ...rest } = kept;
-    return upon(body, { ...rest, built: proved, token: randomUUID() });
+    return tell({ ...rest, built: proved });
   }
 
   /** Throws TokenGone where its prover has ended, or does something else by now. */

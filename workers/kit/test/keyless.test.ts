@@ -60,9 +60,12 @@ test('what is proved, or was, is found again by who builds it once more, upon th
   go();
   const made = await proved;
   assert.equal((await prove(second.token)).text, made.text);
-  const third = (await build()).body;
+  // Those ahead are others by now, and leave the same.
+  const ahead = [{ uid: 'x', built: first.built }];
+  const third = (await served.post('/build/ADD', { ...building(), ahead })).body;
+  assert.equal(third.on, effectsOf(first.built!));
   assert.equal(effectsOf(third.built!), effectsOf(first.built!));
-  assert.equal((await prove(third.token)).text, made.text);
+  assert.deepEqual((await prove(third.token)).body, { ...made.body, on: third.on });
   assert.equal(runs, once);
   // Of another fee it is made anew.
   const dearer = { ...attempt, fee: '250000000' };
