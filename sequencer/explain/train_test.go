@@ -106,6 +106,10 @@ func trainTold() []telling {
 		{"what it was made on failed", scene(txn(tx.PhaseWatching, try(tx.Sent)), shown(tx.FatePooled, 0), failed),
 			"In the pool of every synced node, waiting for a block. What is ahead of it (one) will not come as it was to: " +
 				"the chain settles what becomes of it.\nBROKEN 12:15, then WATCH\nsent, pool: in the pool of every synced node"},
+		{"what it was made on failed, and the one between is made anew", scene(txn(tx.PhaseWatching, try(tx.Sent)), shown(tx.FatePooled, 0),
+			ahead(named("one", member(5, tx.FateFailed)), named("two", unmade(6))), func(s *Scene) { s.Train.Builds = true }),
+			"In the pool of every synced node, waiting for a block. What is ahead of it (one) will not come as it was to: " +
+				"the chain settles what becomes of it.\nBROKEN 12:15, then WATCH\nsent, pool: in the pool of every synced node"},
 		{"and it is not made yet", scene(txn(tx.PhaseDispatching), failed),
 			"What is ahead of it (one) will not come as it was to: it goes back to its place, and is made anew.\n" +
 				"BROKEN, then BIND"},
