@@ -80,34 +80,27 @@ const (
 )
 
 // batch decides on what is for a ledger. WAITING, RETRY and DONE are as with Mina.
-func (v *View) batch() Step {
-	t := v.Txn
-	switch t.Phase {
-	case tx.PhaseDispatching, tx.PhaseSent, tx.PhaseWatching:
-		if v.Batch.Seen.State == BatchCommitted {
-			return v.committed(ReasonLanded)
-		}
-	case tx.PhaseFailed, tx.PhaseUnresolved:
-		return v.batchEnded()
-	case tx.PhaseFailing:
-		return v.failing()
-	case tx.PhaseDelayed:
-		return v.delayed()
-	case tx.PhaseDone:
-		return v.wait(ReasonFinal)
-	default:
-		return v.wait(ReasonWaiting)
-	}
-	if t.Phase == tx.PhaseDispatching {
-		return v.submitting()
-	}
-	return v.following()
+func (v *View) batch() Step { return batchPhases[v.Txn.Phase](v) }
+
+// batchPhases is what each phase comes to.
+var batchPhases = map[tx.Phase]func(v *View) Step{
+	tx.PhaseWaiting:     func(v *View) Step { return v.wait(ReasonWaiting) },
+	tx.PhaseDispatching: (*View).submitting,
+	tx.PhaseSent:        (*View).following,
+	tx.PhaseWatching:    (*View).following,
+	tx.PhaseFailing:     (*View).failing,
+	tx.PhaseDelayed:     (*View).delayed,
+	tx.PhaseDone:        func(v *View) Step { return v.wait(ReasonFinal) },
+	tx.PhaseFailed:      (*View).batchEnded,
+	tx.PhaseUnresolved:  (*View).batchEnded,
 }
 
 // submitting: it is to be posted, or is being posted.
 func (v *View) submitting() Step {
 	last := v.Txn.Last()
 	switch {
+	case v.Batch.Seen.State == BatchCommitted:
+		return v.committed(ReasonLanded)
 	case v.awaitsEnd():
 		return v.closed(ReasonBack)
 	case !v.Txn.Open():
@@ -298,7 +291,10 @@ func reopen(t *tx.Transaction) bool {
 // following: the ledger has it, or may have it. What it says of it decides.
 func (v *View) following() Step {
 	t, a, seen := v.Txn, v.Txn.FirstOpen(), &v.Batch.Seen
-	if a == nil {
+	switch {
+	case seen.State == BatchCommitted:
+		return v.committed(ReasonLanded)
+	case a == nil:
 		return v.closed(ReasonSettled)
 	}
 	left := a.StartedAt.Add(v.Policy.LedgerPatience).Sub(v.Now)

@@ -27,6 +27,9 @@ func Decide(v *View) Step {
 	if s, found := v.resurfaced(); found {
 		return s
 	}
+	if v.strayed() {
+		return v.noteStrayed()
+	}
 	s := v.endInOrder(v.slipping(v.lookBack(phases[v.Txn.Phase](v))))
 	if s.Txn == nil && !v.Txn.ExpiresAt.IsZero() && !v.Expired() {
 		if at := v.expiry(); s.Look.IsZero() || at.Before(s.Look) {
@@ -197,22 +200,15 @@ func JoinedHere(s *Sender) Local {
 
 // superseded reports whether a, planned and not made, is not to be made any more.
 func (v *View) superseded(a *tx.Attempt) bool {
-	if v.Txn.Open() {
-		return false
-	}
-	if a.State != tx.Early && slices.ContainsFunc(v.Train.Behind, func(m Member) bool { return m.opensAt(a.Nonce) }) {
-		return true
-	}
 	s := v.Local.Asked.Sender
-	return a.Sender != v.Txn.Sender || a.State != tx.Early && s != nil && s.Next != nil && *s.Next > a.Nonce
+	used := s != nil && s.Next != nil && *s.Next > a.Nonce ||
+		slices.ContainsFunc(v.Train.Behind, func(m Member) bool { return m.opensAt(a.Nonce) })
+	return !v.Txn.Open() && (a.Sender != v.Txn.Sender || used && a.State != tx.Early)
 }
 
 // sent: the bytes may leave, or have left; nothing is known of the chain yet.
 func (v *View) sent() Step {
 	t, last := v.Txn, v.Txn.Last()
-	if v.strayed() {
-		return v.noteStrayed()
-	}
 	if !t.Open() {
 		return v.closed(ReasonSettled) // by what Redis had forgotten: nothing is to be sent
 	}

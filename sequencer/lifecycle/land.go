@@ -29,15 +29,12 @@ func (v *View) landed() *tx.Attempt {
 func (v *View) land(in *tx.Attempt) Step {
 	t, g := v.Txn, &v.Sighting
 	u := v.with(func(t *tx.Transaction) {
+		if was := hasStood(t); was != nil { // and was orphaned
+			was.Become(tx.Replaced, v.Now)
+		}
+		closeAll(t, v.Now, func(a *tx.Attempt) { a.Become(tx.Replaced, v.Now) })
+		v.includedIn(t.Attempt(in.Number))
 		for i := range t.Attempts {
-			switch a := &t.Attempts[i]; {
-			case a.Number == in.Number:
-				v.includedIn(a)
-			case a.Open(), a.State == tx.Included: // and was orphaned
-				a.Become(tx.Replaced, v.Now)
-			case a.Pending():
-				a.Become(tx.Dropped, v.Now)
-			}
 			if a := &t.Attempts[i]; a.SameNonce(in) {
 				a.State = a.State.Deep()
 			}

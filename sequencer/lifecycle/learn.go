@@ -86,20 +86,11 @@ func (r Answer) learn(v *View) Step {
 	default:
 		return v.wait(ReasonUnchanged)
 	}
-	// Busy and not reached are no answers, and what is built says nothing of its proof.
-	spoke := r.Fault == NoFault || r.Fault == FaultError || r.Fault == FaultHopeless
-	if spoke && r.Call.Kind != Build {
+	if spoken[r.Fault] && r.Call.Kind != Build { // what is built says nothing of its proof
 		v = v.with(func(t *tx.Transaction) { t.Losses = 0 })
-	}
-	if r.Call.Kind == Build && r.Fault == FaultNoCall {
-		s := v.wait(ReasonProving)
-		s.Local.NoBuild = true
-		return s
-	}
-	if r.Call.Kind == Resign && (spoke && r.Fault != NoFault || r.Fault == FaultNoCall) {
-		s := v.wait(ReasonProving)
-		s.Local.NoResign = true
-		return s
+		if r.Call.Kind == Resign && r.Fault != NoFault {
+			r.Fault = FaultNoCall // it is proved anew
+		}
 	}
 	return v.heard(r)
 }
@@ -114,6 +105,9 @@ func (r *Answer) answers(a *tx.Attempt) bool {
 	}
 	return a.Pending()
 }
+
+// spoken are the faults that a worker answers with: busy and not reached are no answers.
+var spoken = map[Fault]bool{NoFault: true, FaultError: true, FaultHopeless: true}
 
 // heard is what a worker's answer, or that there is none, comes to.
 func (v *View) heard(r Answer) Step {
@@ -152,12 +146,18 @@ func (v *View) heard(r Answer) Step {
 
 // noCall: the worker has no such call.
 func (v *View) noCall(r Answer) Step {
-	if r.Proves {
+	s := v.wait(ReasonProving)
+	switch {
+	case r.Call.Kind == Build:
+		s.Local.NoBuild = true
+	case r.Call.Kind == Resign:
+		s.Local.NoResign = true
+	case r.Proves:
 		return v.failed(&tx.Error{Code: tx.CodeNotServed, Message: "the worker of sender " + r.Sender +
 			" makes proofs, and none of type " + v.Txn.Type + ": add it, or have another sender's worker serve it"}, false)
+	default:
+		s.Local.Legacy = true
 	}
-	s := v.wait(ReasonProving)
-	s.Local.Legacy = true
 	return s
 }
 

@@ -105,16 +105,12 @@ func (v *View) ordered(hash string) Step {
 	a := attemptOf(v.Txn, &g)
 	late := v.Txn.Phase == tx.PhaseUnresolved
 	s := v.with(func(t *tx.Transaction) {
-		for i := range t.Attempts {
-			switch b := &t.Attempts[i]; {
-			case b.Number == a.Number:
-				b.Become(tx.Included, v.Now)
-				if b.Hash != hash {
-					b.NodeHash = hash
-				}
-			case b.Open():
-				b.Become(tx.Replaced, v.Now)
-			}
+		for other := range t.AllOpen() {
+			other.Become(tx.Replaced, v.Now)
+		}
+		in := t.Attempt(a.Number)
+		if in.Become(tx.Included, v.Now); in.Hash != hash {
+			in.NodeHash = hash
 		}
 		deepen(t)
 		t.Landed = a.Number

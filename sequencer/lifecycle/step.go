@@ -60,18 +60,15 @@ type Effect struct {
 // Failures are the classes that [Step.Failure] knows.
 var Failures = []string{"error", "hopeless", "lost", "deferred", "settled", "unknown", "nonce-ignored"}
 
+// failures are the classes that a reason alone tells.
+var failures = map[Reason]string{
+	ReasonDeferred: "deferred", ReasonLost: "lost", ReasonAmbiguous: "unknown", ReasonNonceIgnored: "nonce-ignored",
+}
+
 // Failure is how what s stores ends an attempt or a call without success, or puts it
 // off; "" where it does not.
 func (s *Step) Failure(before *tx.Transaction) string {
 	switch s.Reason {
-	case ReasonDeferred:
-		return "deferred"
-	case ReasonLost:
-		return "lost"
-	case ReasonAmbiguous:
-		return "unknown"
-	case ReasonNonceIgnored:
-		return "nonce-ignored"
 	case ReasonSettled:
 		if before.Open() || s.Txn.Phase != before.Phase { // else it had failed before
 			return "settled"
@@ -84,7 +81,7 @@ func (s *Step) Failure(before *tx.Transaction) string {
 			return "hopeless"
 		}
 	}
-	return ""
+	return failures[s.Reason]
 }
 
 // Leaves reports whether e lets something leave the process.

@@ -397,11 +397,11 @@ func (v *View) placeBehind(a *tx.Attempt) (s Step, placed bool) {
 func (v *View) yields(e *tx.Error) Step {
 	u := v.with(func(t *tx.Transaction) {
 		dropPlan(v.Now)(t)
-		if a := t.Last(); a != nil && a.State == tx.Dropped && a.Cause == tx.NoCause && e != nil {
-			a.Blame(tx.CauseError, e)
-		}
 		if e != nil {
 			t.Error = e
+			if a := t.Last(); a != nil && a.State == tx.Dropped && a.Cause == tx.NoCause {
+				a.Blame(tx.CauseError, e)
+			}
 		}
 		if e != nil || !t.Last().ProvedAhead() && !v.Train.Builds {
 			t.Deferred++

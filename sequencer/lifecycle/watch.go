@@ -100,9 +100,6 @@ var awaiting = map[tx.Fate]Reason{
 // watching: it waits for a block.
 func (v *View) watching() Step {
 	t, g := v.Txn, &v.Sighting
-	if v.strayed() {
-		return v.noteStrayed()
-	}
 	if !t.Open() {
 		return v.closed(ReasonSettled) // whatever brought it here: there is nothing to wait for
 	}

@@ -187,7 +187,7 @@ func mistakesOfAKind() []mistake {
 		{"a refusal of what was sent before believed", "refused after a crash", decisions + "sending.go",
 			"	nowhere := r.Call.Fresh && v.nowhere(a)\n", "	nowhere := true\n"},
 		{"a strange answer taken for that of a legacy worker", "worker busy", decisions + "learn.go",
-			"	if r.Proves {\n", "	if r.Proves && v.Now.IsZero() {\n"},
+			"	case r.Proves:\n", "	case r.Proves && v.Now.IsZero():\n"},
 		{"a refusal believed although a node shows it", "sendings", decisions + "sending.go",
 			"	nowhere := r.Call.Fresh && v.nowhere(a)\n", "	nowhere := r.Call.Fresh\n"},
 		{"a legacy call open only once it is answered", "legacy", nouns + "attempt.go",
@@ -293,6 +293,7 @@ func mistakesOfLedgers() []mistake {
 		{"a batch given up that its ledger has again", "Sawtooth: losses and crashes", decisions + "batch.go",
 			"	case !seen.At.After(v.Clock.Add(left)), seen.State == BatchPending:", "	case false:"},
 		{"a batch DONE before it is committed", "Sawtooth: persons", decisions + "batch.go",
-			"		if v.Batch.Seen.State == BatchCommitted {", "		if v.Batch.Seen.State != BatchUnknown {"},
+			"	case seen.State == BatchCommitted:\n		return v.committed(ReasonLanded)\n	case a == nil",
+			"	case seen.State != BatchUnknown:\n		return v.committed(ReasonLanded)\n	case a == nil"},
 	}
 }
