@@ -202,7 +202,10 @@ func JoinedHere(s *Sender) Local {
 func (v *View) superseded(a *tx.Attempt) bool {
 	s := v.Local.Asked.Sender
 	used := s != nil && s.Next != nil && *s.Next > a.Nonce ||
-		slices.ContainsFunc(v.Train.Behind, func(m Member) bool { return m.opensAt(a.Nonce) })
+		slices.ContainsFunc(v.Train.Behind, func(m Member) bool {
+			open := m.Txn.FirstOpen()
+			return open != nil && open.Nonce == a.Nonce
+		})
 	return !v.Txn.Open() && (a.Sender != v.Txn.Sender || used && a.State != tx.Early)
 }
 

@@ -101,9 +101,6 @@ func (m *Member) accepted() bool {
 	return m.Sighting.Fate.Shown() || m.JustAccepted || m.Txn.Find((*tx.Attempt).Accepted) != nil
 }
 
-// landed reports whether m succeeded in a block, at any depth.
-func (m *Member) landed() bool { return m.Sighting.Fate == tx.FateIncluded }
-
 // goesAlone reports whether what was signed of m may have nothing of its queue beside it.
 func (m *Member) goesAlone() bool {
 	last := m.Txn.Last()
@@ -127,12 +124,6 @@ func (m *Member) rank() (most uint64) {
 	return most
 }
 
-// opensAt reports whether something of m is open at a nonce.
-func (m *Member) opensAt(nonce uint32) bool {
-	open := m.Txn.FirstOpen()
-	return open != nil && open.Nonce == nonce
-}
-
 // until is the last slot in which m can be included.
 func (m *Member) until() (last uint32) {
 	for a := range m.Txn.AllOpen() {
@@ -148,6 +139,7 @@ type Surroundings struct {
 	// order: what was built on it stands on nothing.
 	foremost [standings]*Member
 	Broken   *Member
+	ready    *Member     // the last that is
 	Last     *Member     // the direct predecessor, nil if there is none
 	open     *tx.Attempt // of the last that has something open, nil if none has
 	Waiting  int         // how many are in no block that counts for their successors
@@ -157,6 +149,8 @@ type Surroundings struct {
 	barred   bool        // one may have nothing beside it
 	comes    bool        // one is still being proved or sent
 	rises    bool        // their nonces rise
+	ending   bool        // one has an end to come to
+	proving  int         // how many are planned, and being made
 	unbuilt  bool        // one is being made, and nobody knows yet what it does
 	mayLand  bool        // one may land, or has landed and is not DONE yet
 	mends    bool        // all may land, or are to be tried again in their positions
@@ -167,7 +161,7 @@ type Surroundings struct {
 
 // Walk goes along the train once.
 func (t *Train) Walk() Surroundings {
-	w := Surroundings{rises: rise(t.Ahead), mends: !t.Unseen}
+	w := Surroundings{rises: true, mends: !t.Unseen}
 	for i := range t.Ahead {
 		w.countAhead(t, &t.Ahead[i])
 	}
@@ -218,12 +212,35 @@ func (w *Surroundings) countAhead(t *Train, m *Member) {
 	w.mends = w.mends && (as == ready || m.retries())
 	w.mayLand = w.mayLand || m.mayLand() && !m.Sighting.Passed
 	w.barred = w.barred || m.goesAlone()
+	w.ending = w.ending || m.Txn.Ending != ""
 	w.comes = w.comes || as == made || t.SideBySide() && m.leaving()
-	w.unbuilt = w.unbuilt || as == made && m.Leaves() == ""
-	w.Last, w.open = m, cmp.Or(m.Txn.FirstOpen(), w.open)
+	switch w.Last = m; as {
+	case ready:
+		w.ready = m
+	case made:
+		w.countMade(m)
+	}
+	if a := m.Txn.FirstOpen(); a != nil {
+		w.countOpen(a)
+	}
 	if t.waits(m) {
 		w.waitFor(m)
 	}
+}
+
+// countOpen notes what is open of a member ahead. What a reorg has watched again may stand below those
+// that were made anew ahead of it.
+func (w *Surroundings) countOpen(a *tx.Attempt) {
+	w.rises = w.rises && (w.open == nil || a.Nonce > w.open.Nonce)
+	w.open = a
+}
+
+// countMade counts a member ahead that is being made.
+func (w *Surroundings) countMade(m *Member) {
+	if m.Txn.Last().Pending() {
+		w.proving++
+	}
+	w.unbuilt = w.unbuilt || m.Leaves() == ""
 }
 
 // waitFor counts a member ahead that is in no block.
@@ -239,7 +256,9 @@ func (w *Surroundings) waitFor(m *Member) {
 }
 
 // waits reports whether m is in no block that counts for those behind it.
-func (t *Train) waits(m *Member) bool { return !m.landed() && (!t.Commuting || !m.Failed()) }
+func (t *Train) waits(m *Member) bool {
+	return m.Sighting.Fate != tx.FateIncluded && (!t.Commuting || !m.Failed())
+}
 
 // alone reports whether nothing else is in flight.
 func (t *Train) alone() bool { return len(t.Ahead)+len(t.Behind) == 0 && !t.Unseen }
@@ -255,24 +274,12 @@ func (t *Train) moves() bool { return len(t.Ahead) > 0 || t.Unseen || t.Walk().t
 // still being proved need not be accepted yet, if it is known what they do or, where none builds,
 // nothing requires that. So many may be made beside the width, for what is made has no nonce yet.
 func (p *Policy) Joins(members []Member, width, atOnce int, builds bool, tip Tip) bool {
-	waiting, proving := 0, 0
-	var last *Member // that is out
-	for i := range members {
-		m := &members[i]
-		if !m.followed(atOnce, builds) {
-			return false
-		}
-		if m.InOrder() {
-			last = m
-		} else if m.Txn.Last().Pending() {
-			proving++
-		}
-		if !m.landed() {
-			waiting++
-		}
-	}
-	room := len(members) > 0 && waiting < width+Spare(width, atOnce) && proving < atOnce
-	return room && rise(members) && tip.Fresh && tip.Quorum && (last == nil || p.mayPrecede(last, atOnce, tip))
+	t := Train{Ahead: members, Commuting: !builds, Builds: builds}
+	w := t.Walk()
+	room := w.Last != nil && w.Waiting < width+Spare(width, atOnce) && w.proving < atOnce
+	sound := !w.unready() && !w.ending && !w.barred && w.rises
+	known := w.foremost[made] == nil || atOnce > 1 && (!builds || !w.unbuilt)
+	return room && sound && known && tip.Fresh && tip.Quorum && (w.ready == nil || p.mayPrecede(w.ready, atOnce, tip))
 }
 
 // Spare is how many may be made beside a width, of which so many are made at a time.
@@ -283,31 +290,9 @@ func Spare(width, atOnce int) int {
 	return max(0, min(atOnce, MostWidth-width))
 }
 
-// followed reports whether m lets one more join behind it.
-func (m *Member) followed(atOnce int, builds bool) bool {
-	made := atOnce > 1 && m.making() && (!builds || !m.ends() && m.Leaves() != "")
-	return m.Txn.Ending == "" && !m.goesAlone() && (m.InOrder() || made)
-}
-
 // mayPrecede reports whether one more may join behind m, the last that is in flight.
 func (p *Policy) mayPrecede(m *Member, atOnce int, tip Tip) bool {
 	return (m.accepted() || atOnce > 1 && m.leaving()) && m.Txn.FirstOpen().ValidUntil >= p.halfway(tip)
-}
-
-// rise reports whether the open nonces of members rise in the order of the queue. One that a reorg
-// has watched again may stand below those that were made anew ahead of it.
-func rise(members []Member) bool {
-	var below *tx.Attempt
-	for i := range members {
-		a := members[i].Txn.FirstOpen()
-		if a != nil && below != nil && a.Nonce <= below.Nonce {
-			return false
-		}
-		if a != nil {
-			below = a
-		}
-	}
-	return true
 }
 
 // halfway is the slot in which a command that is sent now has half of its validity left.
