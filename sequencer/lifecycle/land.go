@@ -29,16 +29,17 @@ func (v *View) landed() *tx.Attempt {
 func (v *View) land(in *tx.Attempt) Step {
 	t, g := v.Txn, &v.Sighting
 	u := v.with(func(t *tx.Transaction) {
-		if was := hasStood(t); was != nil { // and was orphaned
-			was.Become(tx.Replaced, v.Now)
-		}
 		closeAll(t, v.Now, func(a *tx.Attempt) { a.Become(tx.Replaced, v.Now) })
-		v.includedIn(t.Attempt(in.Number))
 		for i := range t.Attempts {
-			if a := &t.Attempts[i]; a.SameNonce(in) {
+			a := &t.Attempts[i]
+			if a.State == tx.Included { // and was orphaned
+				a.Become(tx.Replaced, v.Now)
+			}
+			if a.SameNonce(in) {
 				a.State = a.State.Deep()
 			}
 		}
+		v.includedIn(t.Attempt(in.Number))
 		t.Landed, t.Reopened, t.Done = in.Number, false, doneIn(g)
 	})
 	s := Step{}

@@ -320,18 +320,15 @@ func learnsOf(t *tx.Transaction, a *tx.Attempt, c tx.Attempt, believed bool, now
 
 // givesWay ends what is open at another nonce than c, which is put back, and what is planned beside it.
 func givesWay(t *tx.Transaction, c *tx.Attempt, now time.Time) {
-	for i := range t.Attempts {
-		a := &t.Attempts[i]
-		if !c.Unspent() && a.Open() && !a.SameNonce(c) {
-			a.Become(tx.Replaced, now)
-			if a.Sender == c.Sender && t.Phase.Bound() {
-				a.State = tx.ReplacedShallow
-			}
+	closeAll(t, now, func(a *tx.Attempt) {
+		if c.Unspent() || a.SameNonce(c) {
+			return
 		}
-		if a.Pending() && a != c {
-			a.Become(tx.Dropped, now)
+		a.Become(tx.Replaced, now)
+		if a.Sender == c.Sender && t.Phase.Bound() {
+			a.State = tx.ReplacedShallow
 		}
-	}
+	})
 }
 
 // Least are the least that the next nonces of accounts are, by the attempts of after that

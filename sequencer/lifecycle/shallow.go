@@ -86,7 +86,7 @@ func (v *View) resurfaced() (Step, bool) {
 		s := v.with(deepen).to(t.Phase, ReasonSettled)
 		s.Aside.DropBytes = t.Last().Shallow() // else they are, or will be, of another
 		return s, true
-	case g.Fate == tx.FateAbsent || g.Fate == tx.FatePooled || g.Fate == tx.FateExpired:
+	case g.Fate.Unspent():
 		u := v.with(dropPlan(v.Now))
 		return u.opened(u.to(tx.PhaseWatching, ReasonOrphaned)), true
 	}

@@ -40,18 +40,23 @@ const (
 
 // fates is the one table of what a fate means.
 var fates = map[Fate]struct {
-	shown bool // a node has the command
-	ends  bool // nothing that was watched lands any more, as the chain stands
+	shown   bool // a node has the command
+	ends    bool // nothing that was watched lands any more, as the chain stands
+	unspent bool // nothing has used the nonce
 }{
-	FatePooled:    {shown: true},
+	FateAbsent:    {unspent: true},
+	FatePooled:    {shown: true, unspent: true},
 	FateIncluded:  {shown: true},
 	FateFailed:    {shown: true, ends: true},
 	FateDisplaced: {ends: true},
-	FateExpired:   {ends: true},
+	FateExpired:   {ends: true, unspent: true},
 }
 
 // Shown reports whether a node has one of the commands that were watched, in its pool or in a block.
 func (f Fate) Shown() bool { return fates[f].shown }
+
+// Unspent reports whether, as the chain stands, nothing has used the nonce.
+func (f Fate) Unspent() bool { return fates[f].unspent }
 
 // Ends reports whether, as the chain stands, nothing that was watched lands any more.
 func (f Fate) Ends() bool { return fates[f].ends }
