@@ -103,8 +103,8 @@ func TestNewlyShown(t *testing.T) {
 		"another one of two":        {txn(tx.PhaseWatching, try(tx.Unknown, turnedAway), try(tx.Unknown, turnedAway)), 1},
 		"it was sent, and has news": {txn(tx.PhaseWatching, try(tx.Sent, stalled)), 0},
 	} {
-		if got := c.in.Shown("5J1"); got != c.want {
-			t.Errorf("%s: %d, want %d", name, got, c.want)
+		if got := c.in.Shown("5J1"); got != c.in.Attempt(c.want) {
+			t.Errorf("%s: %+v, want number %d", name, got, c.want)
 		}
 	}
 	s := Decide(view(txn(tx.PhaseWatching, try(tx.Unknown, turnedAway)), sees(tx.FatePooled, 0)))

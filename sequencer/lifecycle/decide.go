@@ -293,7 +293,7 @@ func (v *View) weighed(elsewhere bool) Step {
 		return v.usedUp()
 	case !t.Open() && elsewhere:
 		return v.back(ReasonBack)
-	case !t.Open() && v.hasPredecessor(): // a commuting one, and those ahead wait until none is behind them
+	case v.unsentBehind(): // a commuting one, and those ahead wait until none is behind them
 		s := v.back(ReasonRetry)
 		s.Txn.Retries++
 		s.Txn.RetriedAt = v.Now

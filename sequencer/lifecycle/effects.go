@@ -96,12 +96,10 @@ func endedByNoBlock(t *tx.Transaction) bool {
 
 // opens reports whether an attempt is open in after that was not in before.
 func opens(before, after *tx.Transaction) bool {
-	for i := range after.Attempts {
-		if after.Attempts[i].Open() && (i >= len(before.Attempts) || !before.Attempts[i].Open()) {
-			return true
-		}
-	}
-	return false
+	return after.Find(func(a *tx.Attempt) bool {
+		was := before.Attempt(a.Number)
+		return a.Open() && (was == nil || !was.Open())
+	}) != nil
 }
 
 // touched is the latest attempt that a change is about, 0 if there is none.

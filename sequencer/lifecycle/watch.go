@@ -160,7 +160,7 @@ func (v *View) vanished() Step {
 func (v *View) pooled() Step {
 	t := v.Txn
 	legacy := t.Legacy()
-	if a := t.Attempt(t.Shown(v.Sighting.Hash)); a != nil {
+	if a := t.Shown(v.Sighting.Hash); a != nil {
 		s := v.to(t.Phase, ReasonPool) // whatever became of the sending
 		s.Txn.Attempt(a.Number).Become(tx.Pooled, v.Now)
 		s.Txn.Attempt(a.Number).Blame(tx.NoCause, nil)

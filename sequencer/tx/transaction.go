@@ -204,15 +204,9 @@ func (t *Transaction) ShownData() json.RawMessage {
 	return t.Data
 }
 
-// Shown is the number of an attempt of that hash that a node has, and that nobody knew to be with
-// one; 0 for none.
-func (t *Transaction) Shown(hash string) int {
-	if a := t.Find(func(a *Attempt) bool {
-		return !a.Legacy && a.State == Unknown && a.Stalled() && a.Is(hash)
-	}); a != nil {
-		return a.Number
-	}
-	return 0
+// Shown is an attempt of that hash that a node has, and that nobody knew to be with one; nil for none.
+func (t *Transaction) Shown(hash string) *Attempt {
+	return t.Find(func(a *Attempt) bool { return !a.Legacy && a.State == Unknown && a.Stalled() && a.Is(hash) })
 }
 
 // Halts reports whether t has been offered while the network took nothing.
