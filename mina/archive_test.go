@@ -247,12 +247,12 @@ func TestPast(t *testing.T) {
 			w := watch()
 			w.Memo = "another"
 			return w
-		}, true, false, tx.Sighting{Fate: tx.FateUnknown, Passed: true, Sought: true}},
+		}, true, false, tx.Sighting{Fate: tx.FateUnknown, Pruned: true, Sought: true}},
 		{"legacy, nothing to know it by", false, func(string) tx.Watch {
 			w := watch()
 			w.Legacy, w.Memo = true, "another"
 			return w
-		}, true, false, tx.Sighting{Fate: tx.FateUnknown, Passed: true, Sought: true}},
+		}, true, false, tx.Sighting{Fate: tx.FateUnknown, Pruned: true, Sought: true}},
 		{"never sent", false, func(string) tx.Watch { return watch() }, false, false, tx.Sighting{Fate: tx.FateExpired}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -277,14 +277,14 @@ func TestPast(t *testing.T) {
 				alone := s.tracker(nil)
 				alone.Watch("x", tt.watch(hash))
 				alone.Poll(t.Context())
-				if g := alone.Sighting("x"); g.Passed != tt.sent || g.Agreed == tt.sent || g.Archived || tt.sent != errors.Is(alone.Chain().Archive, mina.ErrNoArchive) {
+				if g := alone.Sighting("x"); g.Pruned != tt.sent || g.Agreed == tt.sent || g.Archived || tt.sent != errors.Is(alone.Chain().Archive, mina.ErrNoArchive) {
 					t.Errorf("without an archive: %+v", g)
 				}
 				k := s.tracker(s.archive)
 				k.Watch("x", tt.watch(hash))
 				k.Poll(t.Context())
 				g := k.Sighting("x")
-				if g.Fate != tt.want.Fate || g.Passed != tt.want.Passed || g.Sought != tt.want.Sought || g.Archived != tt.want.Archived {
+				if g.Fate != tt.want.Fate || g.Pruned != tt.want.Pruned || g.Sought != tt.want.Sought || g.Archived != tt.want.Archived {
 					t.Errorf("%+v, %v", g, k.Chain().Archive)
 				}
 				if e := s.net.Effects(); tt.found && (!g.Agreed || g.Hash != hash || g.Height != e[0].Height || g.StateHash != e[0].StateHash ||
@@ -411,7 +411,7 @@ func TestArchiveNotBelieved(t *testing.T) {
 			for range 3 {
 				k.Poll(t.Context())
 			}
-			if g := k.Sighting("x"); g.Agreed || !g.Passed || g.Sought {
+			if g := k.Sighting("x"); g.Agreed || !g.Pruned || g.Sought {
 				t.Errorf("%s: %+v", name, g)
 			}
 			if err := k.Chain().Archive; err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -445,7 +445,7 @@ func TestArchiveNotBelieved(t *testing.T) {
 		for range 3 {
 			k.Poll(t.Context())
 		}
-		if g := k.Sighting("x"); g.Agreed || g.Passed || s.asked != asked {
+		if g := k.Sighting("x"); g.Agreed || g.Pruned || s.asked != asked {
 			t.Errorf("one node of three: %+v", g)
 		}
 	})

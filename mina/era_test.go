@@ -83,7 +83,7 @@ func TestForked(t *testing.T) {
 				t.Fatalf("after: %+v", c)
 			}
 			g := tracker.Sighting("done")
-			if read && (g.Fate != tx.FateIncluded || g.Depth != 3) || !read && !g.Passed {
+			if read && (g.Fate != tx.FateIncluded || g.Depth != 3) || !read && !g.Pruned {
 				t.Errorf("it is %+v", g)
 			}
 		})

@@ -55,7 +55,7 @@ func (t *Tracker) askArchive(ctx context.Context, watches []*watched, voters []*
 func newPast(watches []*watched, voters []*view) *past {
 	p := &past{known: map[uint32]string{}}
 	for _, w := range watches {
-		if w.sighting.Passed && w.archived == nil && (w.soughtAt.IsZero() || time.Since(w.soughtAt) >= archiveAgain) {
+		if w.sighting.Pruned && w.archived == nil && (w.soughtAt.IsZero() || time.Since(w.soughtAt) >= archiveAgain) {
 			p.wanted = append(p.wanted, w)
 		}
 	}
@@ -129,7 +129,7 @@ func knows(w *tx.Watch, c *Command) bool {
 // tell makes a sighting of what the archive told, where the nodes can say no
 // more than that the nonce is spent.
 func (a *archived) tell(s tx.Sighting, nonce uint32, voters []*view) tx.Sighting {
-	s.Fate, s.Agreed, s.Archived, s.Passed = tx.FateIncluded, true, true, false
+	s.Fate, s.Agreed, s.Archived, s.Pruned = tx.FateIncluded, true, true, false
 	if a.command.Failed {
 		s.Fate = tx.FateFailed
 	}

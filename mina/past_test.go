@@ -92,7 +92,7 @@ func TestPastReads(t *testing.T) {
 			source := &annals{fork: tt.fork}
 			archive := NewArchive("http://archive", NodeOptions{Client: &http.Client{Transport: source}})
 			w := newWatched(tx.Watch{Payer: keyA, Since: tt.since})
-			w.sighting.Passed = true
+			w.sighting.Pruned = true
 			var err error
 			p := newPast([]*watched{w}, tt.floors)
 			for done := false; !done && err == nil; {
@@ -107,7 +107,7 @@ func TestPastReads(t *testing.T) {
 		})
 	}
 	w := newWatched(tx.Watch{Payer: keyA})
-	if w.sighting.Passed = true; newPast([]*watched{w}, nil) != nil {
+	if w.sighting.Pruned = true; newPast([]*watched{w}, nil) != nil {
 		t.Error("a search without a node")
 	}
 	w.soughtAt = time.Now()
@@ -130,7 +130,7 @@ func TestPastFinds(t *testing.T) {
 	none := newWatched(tx.Watch{Payer: offX2, Memo: "ours"})
 	all := []*watched{none, a, b}
 	for _, w := range all {
-		w.sighting.Passed = true
+		w.sighting.Pruned = true
 	}
 	p := newPast(all, []*view{{said: said{floor: Header{Height: 100, Slot: 5000, StateHash: "block-100"}}}})
 	archive := NewArchive("http://archive", NodeOptions{Client: &http.Client{Transport: source}})
@@ -178,7 +178,7 @@ func TestTell(t *testing.T) {
 			Fate: tx.FateFailed, Agreed: true, Archived: true, Hash: "a", Nonce: 7, Height: 100, StateHash: "A", Depth: 11,
 			Failure: a.command.failure(), TipSlot: 5,
 		}
-		if diff := cmp.Diff(want, a.tell(tx.Sighting{Passed: true, TipSlot: 5}, 7, voters)); diff != "" {
+		if diff := cmp.Diff(want, a.tell(tx.Sighting{Pruned: true, TipSlot: 5}, 7, voters)); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", heights, diff)
 		}
 	}

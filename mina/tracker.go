@@ -329,7 +329,7 @@ func (t *Tracker) judge(watches []*watched, voters []*view, quorum, changed bool
 		}
 		g := merge(words, quorum && w.sane)
 		switch {
-		case !g.Passed:
+		case !g.Pruned:
 		case w.archived != nil:
 			g = w.archived.tell(g, w.Nonce, voters)
 		default:

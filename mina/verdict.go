@@ -187,7 +187,7 @@ func merge(words []verdict, quorum bool) tx.Sighting {
 		return s
 	}
 	if quorum && !slices.ContainsFunc(words, func(d verdict) bool { return !d.passed }) {
-		s.Passed = true
+		s.Pruned = true
 		return s
 	}
 	words = included(words, quorum)

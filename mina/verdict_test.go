@@ -88,7 +88,7 @@ func sighted(words []verdict, quorum bool) (s tx.Sighting) {
 		return s
 	}
 	if quorum && every(words, func(d verdict) bool { return d.passed }) {
-		s.Passed = true
+		s.Pruned = true
 		return s
 	}
 	prompt := slices.DeleteFunc(slices.Clone(words), func(d verdict) bool { return d.late })

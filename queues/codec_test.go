@@ -176,7 +176,7 @@ func TestRecordOfAttempt(t *testing.T) {
 	t.Parallel()
 	var a tx.Attempt
 	fill(reflect.ValueOf(&a).Elem(), new(int64))
-	a.Number, a.State = 1, tx.Early
+	a.Number, a.State = 1, tx.Unplaced
 	again := a // signed again
 	again.Number = 2
 	all := []tx.Attempt{a, again, {Number: 3, Sender: "S", State: tx.Planned}, {

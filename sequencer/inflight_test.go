@@ -16,7 +16,7 @@ func TestBeside(t *testing.T) {
 		return lifecycle.Member{Txn: &tx.Transaction{UID: uid, Attempts: attempts}}
 	}
 	out := func(nonce uint32) tx.Attempt { return tx.Attempt{State: tx.Sent, Nonce: nonce} }
-	early := tx.Attempt{State: tx.Early, Nonce: 5}
+	early := tx.Attempt{State: tx.Unplaced, Nonce: 5}
 	kept := tx.Attempt{State: tx.Proved, Nonce: 5}
 	for name, c := range map[string]struct {
 		ahead   []lifecycle.Member

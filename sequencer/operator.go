@@ -196,7 +196,7 @@ func (s *Sequencer) pollThrough(ctx context.Context, id string) {
 	const most = 20
 	for range most {
 		c := s.Chain.PollAll(ctx)
-		if g := s.Chain.Sighting(id); ctx.Err() != nil || !g.Passed || !c.Searching {
+		if g := s.Chain.Sighting(id); ctx.Err() != nil || !g.Pruned || !c.Searching {
 			return
 		}
 	}

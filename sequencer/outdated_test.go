@@ -47,7 +47,7 @@ func TestTrainOutdated(t *testing.T) {
 				p := w.Start()
 				uids := w.PostAll("q", 2)
 				w.Await(uids[0], tx.Done, time.Hour)
-				if x := w.Get(uids[1]); len(x.Attempts) != 1 || x.Attempts[0].State != tx.Early {
+				if x := w.Get(uids[1]); len(x.Attempts) != 1 || x.Attempts[0].State != tx.Unplaced {
 					t.Fatalf("it is %+v already", x.Attempts)
 				}
 				if c.taken {

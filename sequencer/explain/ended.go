@@ -39,7 +39,7 @@ func (s *Scene) doneBy() said {
 		return said{"Its worker finished it without a block.", Wait{Code: WaitNothing}, remove}
 	case !t.FinalAt.IsZero():
 		return said{"It took effect" + in + ", for good.", Wait{Code: WaitNothing}, remove}
-	case s.Sighting.Passed:
+	case s.Sighting.Pruned:
 		d := s.passed()
 		d.summary = "It took effect" + in + ", when that was last seen. " + d.summary
 		d.wait.Code = WaitFinality

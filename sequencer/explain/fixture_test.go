@@ -97,7 +97,7 @@ func head(s *Scene)     { s.Place = tx.Place{First: s.Txn.UID} }
 func fewNodes(s *Scene) { s.Tip.Quorum, s.Tip.Synced = false, 1 }
 func looked(s *Scene)   { s.Asked = true }
 func passedBlock(s *Scene) {
-	s.Asked, s.Sighting = true, tx.Sighting{Fate: tx.FateUnknown, Passed: true}
+	s.Asked, s.Sighting = true, tx.Sighting{Fate: tx.FateUnknown, Pruned: true}
 }
 func noArchive(s *Scene)               { s.Tip.NoArchive = true }
 func limited(s *Scene)                 { s.Limited = true }

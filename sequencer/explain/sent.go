@@ -28,7 +28,7 @@ func (s *Scene) watching() said {
 	switch {
 	case leaves:
 		return d
-	case g.Passed:
+	case g.Pruned:
 		return s.passed()
 	case g.Fate == tx.FatePooled:
 		return s.pooled()
@@ -56,7 +56,7 @@ func (s *Scene) leaving() (d said, leaves bool) {
 			"SEQUENCER_REDIS_WAIT asks for have confirmed that; too few do since %s: see why they are away.%s",
 			t.Last().Number, stamp(s.unconfirmed()), s.noMore()),
 			Wait{Code: WaitSending, Detail: "replicas of Redis to confirm it"}, Next{Action: StepSend}}, true
-	case !t.Legacy() && (g.Fate == "" || g.Fate == tx.FateUnknown && !g.Passed):
+	case !t.Legacy() && (g.Fate == "" || g.Fate == tx.FateUnknown && !g.Pruned):
 		return said{fmt.Sprintf("Attempt %d is signed and being sent to the Mina nodes.%s", t.Last().Number, s.noMore()),
 			Wait{Code: WaitSending}, Next{Action: StepSend, At: s.Now}}, true
 	}

@@ -90,7 +90,7 @@ func (s *Scene) member(d said) said {
 		return d
 	case around.Lost() != nil:
 		then := "and is made anew"
-		if last := t.Last(); last != nil && (last.State == tx.Early || last.ProvedAhead()) {
+		if last := t.Last(); last != nil && (last.State == tx.Unplaced || last.ProvedAhead()) {
 			then = "with its proof when it has one"
 		}
 		return said{fmt.Sprintf("What is ahead of it (%s) will not come as it was to: "+

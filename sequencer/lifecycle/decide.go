@@ -206,7 +206,7 @@ func (v *View) superseded(a *tx.Attempt) bool {
 			open := m.Txn.FirstOpen()
 			return open != nil && open.Nonce == a.Nonce
 		})
-	return !v.Txn.Open() && (a.Sender != v.Txn.Sender || used && a.State != tx.Early)
+	return !v.Txn.Open() && (a.Sender != v.Txn.Sender || used && a.State != tx.Unplaced)
 }
 
 // sent: the bytes may leave, or have left; nothing is known of the chain yet.

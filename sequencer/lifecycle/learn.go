@@ -190,7 +190,7 @@ func (v *View) signed(r Answer) Step {
 	if v.Stops() && !v.Txn.Open() {
 		return v.stopped()
 	}
-	unplaced := v.Txn.Last().State == tx.Early
+	unplaced := v.Txn.Last().State == tx.Unplaced
 	if v.unsentBehind() {
 		if s, turned := v.signedBehind(r, unplaced); turned {
 			return s

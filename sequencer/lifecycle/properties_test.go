@@ -309,7 +309,7 @@ func (c *checker) depths(v *View, s *Step) {
 	settled := gone && g.Agreed && g.Depth >= v.Policy.SettleDepth
 	landed := g.Fate == tx.FateIncluded && g.Agreed && g.Depth >= v.Policy.Confirmations
 	final := landed && g.Depth >= v.Policy.Finality
-	if in := b.Attempt(b.Landed); g.Passed && in != nil { // no node holds its block any more
+	if in := b.Attempt(b.Landed); g.Pruned && in != nil { // no node holds its block any more
 		final = int(v.Tip.Height)-int(in.Height)+1 >= v.Policy.Finality
 	}
 	switch {

@@ -172,7 +172,7 @@ const (
 	ReasonFailedIn     Reason = "failed-in"  // failed in a block that is not deep enough
 	ReasonDisplaced    Reason = "displaced"  // its nonce was spent by a stranger, not deep enough
 	ReasonExpired      Reason = "expired"    // its last slot has passed, not deep enough
-	ReasonPassed       Reason = "passed"     // its nonce was spent in a block that the nodes no longer have
+	ReasonPruned       Reason = "passed"     // its nonce was spent in a block that the nodes no longer have
 	ReasonUnclear      Reason = "unclear"    // the nodes do not agree, or too few answer
 	ReasonLanded       Reason = "landed"     // DONE
 	ReasonSettled      Reason = "settled"    // nothing of it can land any more

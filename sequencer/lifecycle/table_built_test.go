@@ -151,8 +151,8 @@ func TestStateAfter(t *testing.T) {
 	}
 	for name, got := range map[string]string{
 		"raised":       leaves(try(tx.Sent, upon("b"), doing("e")), try(tx.Signed, upon("b"), doing("e"), fee(150))),
-		"proved early": leaves(try(tx.Proved, causedBy(tx.CauseEarly), upon("b"), doing("e"))),
-		"signed again": leaves(try(tx.Proved, causedBy(tx.CauseEarly)), try(tx.Planned, upon("b"), doing("e"))),
+		"proved early": leaves(try(tx.Proved, causedBy(tx.CauseAhead), upon("b"), doing("e"))),
+		"signed again": leaves(try(tx.Proved, causedBy(tx.CauseAhead)), try(tx.Planned, upon("b"), doing("e"))),
 	} {
 		if got != want {
 			t.Errorf("%s: %q", name, got)

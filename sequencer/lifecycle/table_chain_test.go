@@ -263,7 +263,7 @@ func settledRows() []row {
 			{"spent by another, not deep enough", txn(tx.PhaseWatching, try(tx.Sent)), decides(sees(tx.FateDisplaced, 4)),
 				"displaced"},
 			{"spent in a block that no node holds", txn(tx.PhaseWatching, try(tx.Sent)),
-				decides(func(v *View) { v.Sighting.Passed = true }),
+				decides(func(v *View) { v.Sighting.Pruned = true }),
 				"passed"},
 			{"the nodes do not agree", txn(tx.PhaseWatching, try(tx.Sent)), decides(), "unclear"},
 		}},

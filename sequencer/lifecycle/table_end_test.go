@@ -165,7 +165,7 @@ func doneRows() []row {
 	}
 	kept := knows(func(l *Local) { l.Asked.Bytes = &BytesRead{Number: 1, Command: []byte("bytes")} })
 	lost := func(ago time.Duration) change { return knows(func(l *Local) { l.LostAt = clock.Add(-ago) }) }
-	passed := func(v *View) { v.Sighting, v.Tip.NoArchive = tx.Sighting{Fate: tx.FateUnknown, Passed: true}, true }
+	passed := func(v *View) { v.Sighting, v.Tip.NoArchive = tx.Sighting{Fate: tx.FateUnknown, Pruned: true}, true }
 	archive := func(v *View) { v.Tip.NoArchive = false }
 	fork := func(slot uint32) change { return func(v *View) { v.Tip.First = slot } }
 	tip := func(height uint32) change { return func(v *View) { v.Tip.Height = height } }

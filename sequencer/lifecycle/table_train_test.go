@@ -317,7 +317,7 @@ func trainLands() row {
 		{"what became of one ahead nobody can tell: it is not waited for", watched,
 			decides(sees(tx.FateIncluded, 2), ahead(func() Member {
 				m := member(6, tx.FateUnknown)
-				m.Sighting.Passed = true
+				m.Sighting.Pruned = true
 				return m
 			}())),
 			"landed; DONE, FREE; 1 included 7@100; landed 1; event OUT_OF_ORDER; B62a from nonce 8; narrower; " +

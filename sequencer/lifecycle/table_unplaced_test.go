@@ -205,7 +205,7 @@ func TestProvedAhead(t *testing.T) {
 	}
 	again := view(s.Txn, atOnce, knows(func(l *Local) { *l = s.Local }), ahead(member(6, tx.FatePooled)))
 	p := Decide(again)
-	if got := p.Txn.Last(); got.State == tx.Early || got.Nonce != nonce || !p.Local.Asked.Among {
+	if got := p.Txn.Last(); got.State == tx.Unplaced || got.Nonce != nonce || !p.Local.Asked.Among {
 		t.Errorf("planned: %+v, knowing %+v", got, p.Local.Asked)
 	}
 	r = signed(Prove, 2)

@@ -210,7 +210,7 @@ func (w *Surroundings) countAhead(t *Train, m *Member) {
 	w.foremost[as] = cmp.Or(w.foremost[as], m)
 	w.Broken = cmp.Or(w.Broken, w.foremost[made], w.foremost[fallen])
 	w.mends = w.mends && (as == ready || m.retries())
-	w.mayLand = w.mayLand || m.mayLand() && !m.Sighting.Passed
+	w.mayLand = w.mayLand || m.mayLand() && !m.Sighting.Pruned
 	w.barred = w.barred || m.goesAlone()
 	w.ending = w.ending || m.Txn.Ending != ""
 	w.comes = w.comes || as == made || t.SideBySide() && m.leaving()
@@ -372,7 +372,7 @@ func (v *View) placeBehind(a *tx.Attempt) (s Step, placed bool) {
 	case v.Txn.Last().KeptProof():
 		return v.wait(ReasonBehind), false
 	default:
-		a.Nonce, a.State = v.Train.supposed(), tx.Early
+		a.Nonce, a.State = v.Train.supposed(), tx.Unplaced
 	}
 	return s, true
 }

@@ -38,7 +38,7 @@ func (m *Member) takesNone() bool {
 		return false
 	}
 	if last.Pending() {
-		return last.State == tx.Early
+		return last.State == tx.Unplaced
 	}
 	return last.ProvedAhead() || t.Deferred > 0
 }
@@ -46,7 +46,7 @@ func (m *Member) takesNone() bool {
 // BeforeItsTurn reports whether m is made, or was, at a nonce that is only supposed, and is not out.
 func (m *Member) BeforeItsTurn() bool {
 	last := m.Txn.Last()
-	return m.making() && (last.State == tx.Early || last.ProvedAhead())
+	return m.making() && (last.State == tx.Unplaced || last.ProvedAhead())
 }
 
 // SideBySide reports whether members may be made at the same time.
@@ -134,7 +134,7 @@ func proof(t *tx.Transaction, a *tx.Attempt) *tx.Attempt {
 // requires what another makes, it is made upon the same, or it was built again and does the same.
 func (v *View) takes(a, was *tx.Attempt) bool {
 	same := v.Local.Built.Number == a.Number && v.Local.Built.Effects == was.Effects && was.Effects != ""
-	return v.Train.Commuting || was.Cause == tx.CauseEarly && was.Base != "" && was.Base == a.Base || same
+	return v.Train.Commuting || was.Cause == tx.CauseAhead && was.Base != "" && was.Base == a.Base || same
 }
 
 // buildable reports whether a is to be built before it is proved.
@@ -189,7 +189,7 @@ func (t *Train) supposed() uint32 {
 // whatever becomes of those ahead.
 func (v *View) proving() bool {
 	last := v.Txn.Last()
-	return last != nil && last.State == tx.Early && v.Local.Own == last.Number
+	return last != nil && last.State == tx.Unplaced && v.Local.Own == last.Number
 }
 
 // apart reports whether a proof is asked for only when the one ahead has its own: what was lost
@@ -212,7 +212,7 @@ func (v *View) follow(nonce uint32) bool {
 
 // provedAhead keeps the proof until its turn.
 func (v *View) provedAhead(r Answer) Step {
-	return v.kept(r, ReasonAnswered, tx.CauseEarly, &tx.Error{Code: tx.CodeProvedAhead,
+	return v.kept(r, ReasonAnswered, tx.CauseAhead, &tx.Error{Code: tx.CodeProvedAhead,
 		Message: "proved while another ahead of it was; it is signed again with this proof when its nonce is known"})
 }
 

@@ -122,8 +122,8 @@ func (v *View) watching() Step {
 	case tx.FatePooled:
 		return v.pooled()
 	case tx.FateUnknown:
-		if g.Passed {
-			return v.wait(ReasonPassed)
+		if g.Pruned {
+			return v.wait(ReasonPruned)
 		}
 	}
 	return v.wait(cmp.Or(awaiting[g.Fate], ReasonUnclear))
@@ -245,7 +245,7 @@ func (v *View) done() Step {
 	if t.Reopened {
 		return v.reopened()
 	}
-	if a := t.Attempt(t.Landed); g.Passed && a.StateHash != "" && v.untold(a) {
+	if a := t.Attempt(t.Landed); g.Pruned && a.StateHash != "" && v.untold(a) {
 		return v.cut(a)
 	}
 	gone := false

@@ -66,7 +66,7 @@ type AttemptState string
 // All states of an attempt, in the order of its way.
 const (
 	Planned         AttemptState = "planned"          // stored; its worker is to make it, or is at it
-	Early           AttemptState = "early"            // the same, at a nonce that is supposed, see unplaced.go
+	Unplaced        AttemptState = "early"            // the same, at a nonce that is supposed, see unplaced.go
 	Proved          AttemptState = "proved"           // it never leaves; the next attempt takes its proof
 	Dropped         AttemptState = "dropped"          // nothing of it has left, or will
 	Called          AttemptState = "called"           // a worker was called that sends by itself
@@ -99,7 +99,7 @@ var attemptStates = map[AttemptState]struct {
 	unspent  bool // over, and it has not used its nonce: the next attempt takes that
 }{
 	Planned:         {outcome: "prepared", unmade: true},
-	Early:           {outcome: "prepared", unmade: true},
+	Unplaced:        {outcome: "prepared", unmade: true},
 	Proved:          {outcome: "prepared", unmade: true, over: true, unspent: true},
 	Dropped:         {outcome: "prepared", unmade: true, over: true, unspent: true},
 	Called:          {outcome: "prepared", open: true},
@@ -121,7 +121,7 @@ var attemptStates = map[AttemptState]struct {
 
 // AttemptStates are all states, in the order of an attempt's way.
 var AttemptStates = []AttemptState{
-	Planned, Early, Proved, Dropped, Called, Signed, Unknown, Sent, Pooled, Resurfaced, Invalid,
+	Planned, Unplaced, Proved, Dropped, Called, Signed, Unknown, Sent, Pooled, Resurfaced, Invalid,
 	Included, FailedShallow, FailedIn, ReplacedShallow, Replaced, Expired, Refused, Abandoned,
 }
 
@@ -165,11 +165,11 @@ type Cause string
 // All causes.
 const (
 	NoCause Cause = ""
-	// Of Planned and Early: it was asked for, and the answer got lost. Its worker may know it.
+	// Of Planned and Unplaced: it was asked for, and the answer got lost. Its worker may know it.
 	CauseLost Cause = "lost"
 	// Of Proved: before its turn; the same, and what it was made upon does not come; or at a fee
 	// that its weight does not suit.
-	CauseEarly    Cause = "early"
+	CauseAhead    Cause = "early"
 	CauseBase     Cause = "base"
 	CauseRepriced Cause = "repriced"
 	// Of Dropped: it went wrong; could land no more, or paid too much, before it was made; or was
@@ -190,7 +190,7 @@ const (
 
 // Causes are all causes, NoCause among them.
 var Causes = []Cause{
-	NoCause, CauseLost, CauseEarly, CauseBase, CauseRepriced, CauseError, CauseOutdated, CauseHeld, CauseCheap,
+	NoCause, CauseLost, CauseAhead, CauseBase, CauseRepriced, CauseError, CauseOutdated, CauseHeld, CauseCheap,
 	CauseNetwork, CauseGateway, CauseNodes, CauseNonce,
 }
 
@@ -263,7 +263,7 @@ func (a *Attempt) Failed() bool { return a.State == FailedIn || a.State == Faile
 func (a *Attempt) Shallow() bool { return a.State == FailedShallow || a.State == ReplacedShallow }
 
 // Pending reports whether there is an a that is planned, and no answer has said what became of it.
-func (a *Attempt) Pending() bool { return a != nil && (a.State == Planned || a.State == Early) }
+func (a *Attempt) Pending() bool { return a != nil && (a.State == Planned || a.State == Unplaced) }
 
 // Lost reports whether a was asked for, and the answer got lost: its worker may know it.
 func (a *Attempt) Lost() bool { return a.Pending() && a.Cause == CauseLost }
@@ -272,12 +272,12 @@ func (a *Attempt) Lost() bool { return a.Pending() && a.Cause == CauseLost }
 func (a *Attempt) WasOut() bool { return !a.State.Unmade() && a.State != Called }
 
 // KeptProof reports whether there is an a that was proved before its turn, upon what is still to come.
-func (a *Attempt) KeptProof() bool { return a.ProvedAhead() && a.Cause == CauseEarly }
+func (a *Attempt) KeptProof() bool { return a.ProvedAhead() && a.Cause == CauseAhead }
 
 // ProvedAhead reports whether a was proved before its turn, and the next attempt takes its proof or,
 // where it was made upon what does not come, may take it.
 func (a *Attempt) ProvedAhead() bool {
-	return a != nil && a.State == Proved && (a.Cause == CauseEarly || a.Cause == CauseBase)
+	return a != nil && a.State == Proved && (a.Cause == CauseAhead || a.Cause == CauseBase)
 }
 
 // Stalled reports whether a was kept from all nodes by what is no fault of its own: when it was sent

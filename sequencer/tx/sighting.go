@@ -81,10 +81,10 @@ type Sighting struct {
 	StateHash string  // of the deciding block
 	Failure   Failure // of the command in the block, for Failed
 	TipSlot   uint32  // slotSinceGenesis of the lowest agreeing tip
-	// Passed goes with Unknown: every synced node, at least the quorum of them,
+	// Pruned goes with Unknown: every synced node, at least the quorum of them,
 	// has the nonce spent, and by a block that it no longer has. Only an archive
 	// can tell by what; Sought says that it was searched in vain.
-	Passed, Sought bool
+	Pruned, Sought bool
 	// Archived: it is the archive that tells Included or Failed, and all nodes
 	// have the nonce spent. Nonce is the watch's.
 	Archived bool

@@ -64,7 +64,7 @@ func (s *State) mayLeave(proc *process, t int, h *held) {
 		s.refuse = "bytes are sent that are not stored"
 	case h.call.Kind == lifecycle.Send && s.due(proc, r.Txn):
 		s.refuse = "bytes are sent after its deadline"
-	case h.call.Kind == lifecycle.Prove && !r.Txn.Open() && a.State != tx.Early && !s.stand(r.Txn):
+	case h.call.Kind == lifecycle.Prove && !r.Txn.Open() && a.State != tx.Unplaced && !s.stand(r.Txn):
 		s.refuse = "a worker is asked to build on what is not in flight any more"
 	case h.call.Kind == lifecycle.Send && h.call.Fresh && s.world.Builds && !s.leadsTo(t, a):
 		s.refuse = "bytes are sent that were made on another state than the one ahead leaves"

@@ -12,7 +12,7 @@ func (c *Coverage) entries() (all []entry) {
 		lc.ReasonDeferred, lc.ReasonProving, lc.ReasonRepricing, lc.ReasonLost, lc.ReasonAnswered,
 		lc.ReasonConfirming, lc.ReasonSending, lc.ReasonSent, lc.ReasonPool, lc.ReasonAbsent, lc.ReasonResending,
 		lc.ReasonRaising, lc.ReasonBlock,
-		lc.ReasonFailedIn, lc.ReasonDisplaced, lc.ReasonExpired, lc.ReasonPassed, lc.ReasonUnclear, lc.ReasonLanded,
+		lc.ReasonFailedIn, lc.ReasonDisplaced, lc.ReasonExpired, lc.ReasonPruned, lc.ReasonUnclear, lc.ReasonLanded,
 		lc.ReasonSettled, lc.ReasonAmbiguous,
 		lc.ReasonNonceIgnored, lc.ReasonWeighing, lc.ReasonDelay, lc.ReasonRetry, lc.ReasonBack, lc.ReasonCancelled,
 		lc.ReasonUsedUp, lc.ReasonOverdue, lc.ReasonFinality,

@@ -90,7 +90,7 @@ func FailedBy(code string) func(*tx.Attempt) {
 			a.Cause = tx.CauseLost
 		case a.State != tx.Dropped:
 		case code == tx.CodeProvedAhead:
-			a.State, a.Cause = tx.Proved, tx.CauseEarly
+			a.State, a.Cause = tx.Proved, tx.CauseAhead
 		case code == tx.CodeRepriced:
 			a.State, a.Cause = tx.Proved, tx.CauseRepriced
 		case code == tx.CodeHeld:
@@ -132,7 +132,7 @@ func BegunAgo(d time.Duration) func(*tx.Attempt) {
 // Unplaced: its nonce is a supposed one.
 func Unplaced(a *tx.Attempt) {
 	if a.State == tx.Planned {
-		a.State = tx.Early
+		a.State = tx.Unplaced
 	}
 }
 
@@ -294,8 +294,8 @@ func Sighted(r *rand.Rand, w *tx.Watch) tx.Sighting {
 	}
 	switch g.Fate {
 	case tx.FateUnknown:
-		g.Passed = r.IntN(2) == 0
-		g.Sought = g.Passed && r.IntN(2) == 0
+		g.Pruned = r.IntN(2) == 0
+		g.Sought = g.Pruned && r.IntN(2) == 0
 		g.Agreed, g.Depth = false, 0
 	case tx.FatePooled, tx.FateIncluded, tx.FateFailed:
 		g.Hash = "5Jnews"
