@@ -3,6 +3,7 @@ package chartcheck
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,11 +11,11 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// compose reads compose.yaml as docker compose does.
-func compose(t *testing.T) *types.Project {
+// compose reads compose.yaml, and what is laid over it, as docker compose does.
+func compose(t *testing.T, over ...string) *types.Project {
 	t.Helper()
 	version := cli.WithEnv([]string{"SEQUENCER_VERSION=1.2.3"})
-	options, err := cli.NewProjectOptions([]string{"../../../compose.yaml"}, version)
+	options, err := cli.NewProjectOptions(append([]string{"../../../compose.yaml"}, over...), version)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +54,35 @@ func TestCompose(t *testing.T) {
 	}
 	if sequencers != 2 {
 		t.Errorf("%d sequencers", sequencers)
+	}
+}
+
+// TestComposeProvers: over it, both sequencers are told of the provers that are there, which
+// have the token and no account; what has the accounts signs.
+func TestComposeProvers(t *testing.T) {
+	t.Parallel()
+	plain, services := compose(t).Services, compose(t, "../compose/provers.yaml").Services
+	var provers []string
+	for name, s := range services {
+		command := strings.Join(s.Command, " ")
+		if strings.Contains(command, "--prover=") {
+			provers = append(provers, "http://"+name+":3000")
+			if strings.Contains(command, "--account") || *s.Environment["WORKER_TOKEN"] != *plain["worker"].Environment["WORKER_TOKEN"] {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+	}
+	slices.Sort(provers)
+	for _, name := range []string{"sequencer-1", "sequencer-2"} {
+		if got := *services[name].Environment["SEQUENCER_PROVERS"]; got != strings.Join(provers, ",") || len(provers) != 3 {
+			t.Errorf("%s is told of %q, and there are %q", name, got, provers)
+		}
+		if *services[name].Environment["SEQUENCER_SENDERS"] != *plain[name].Environment["SEQUENCER_SENDERS"] {
+			t.Errorf("%s has other senders", name)
+		}
+	}
+	if command := services["worker"].Command; !slices.Contains(command, "--signs") || command[len(command)-1] != plain["worker"].Command[2] {
+		t.Errorf("the worker is started as %q", command)
 	}
 }
 
