@@ -258,7 +258,7 @@ func (p *Pool) asked(ctx context.Context, id string) {
 func (p *Pool) lease(ctx context.Context, one *prover, uid string) *Lease {
 	if _, err := p.Store.Run(ctx, script, "note", uid, p.self+" "+one.ID); err != nil && ctx.Err() == nil {
 		p.Log.Warn("which prover a transaction is with was not noted: whoever takes it over has it proved again",
-			"uid", uid, "prover", one.ID, "err", err)
+			"txn", uid, "prover", one.ID, "err", err)
 	}
 	return &Lease{pool: p, p: one, uid: uid, URL: one.URL, ID: one.ID}
 }
