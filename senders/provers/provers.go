@@ -257,8 +257,8 @@ func (p *Pool) asked(ctx context.Context, id string) {
 // lease notes, for whoever takes it over, with which prover a transaction is.
 func (p *Pool) lease(ctx context.Context, one *prover, uid string) *Lease {
 	if _, err := p.Store.Run(ctx, script, "note", uid, p.self+" "+one.ID); err != nil && ctx.Err() == nil {
-		p.Log.Warn("which prover a transaction is with was not noted: whoever takes it over has it proved again",
-			"txn", uid, "prover", one.ID, "err", err)
+		p.Log.Warn("what a prover is at work on was not noted: whoever takes it over has it proved again",
+			"prover", one.ID, "err", err)
 	}
 	return &Lease{pool: p, p: one, uid: uid, URL: one.URL, ID: one.ID}
 }
