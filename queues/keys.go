@@ -69,6 +69,8 @@ import (
 //	senders        zset    all senders, for listing
 //	provers        hash    id → "<source> <registered, ms> <drained, ms, or 0> <by> <URL>" of the provers
 //	                       without a key; #: counts changes. Kept by package provers
+//	with:<uid>     string  "<process> <id>" of the prover that a transaction was given to last, for a day, so
+//	                       that whoever takes it over finds what is proved. Kept by package provers
 //	waiting        hash    how many transactions wait, by type
 //	over:<seconds> hash    what happened in the last parts of so many seconds, by their number since 1970; see
 //	                       history.go
