@@ -207,8 +207,8 @@ func (r *Remote) prove(ctx context.Context, payer, path string, call Call, signe
 		case isA[*WorkingError](err):
 			lease.Keep(lease.Note)
 			return Result{}, err
-		case isA[*LostError](err) && errors.Is(ctx.Err(), context.Canceled):
-			lease.Said()
+		case errors.Is(ctx.Err(), context.Canceled) && (isA[*LostError](err) || isA[*UnreachedError](err)):
+			lease.Said() // it is this process that hung up
 			return Result{}, err
 		case isA[*LostError](err):
 			lease.Doubt(err.Error())

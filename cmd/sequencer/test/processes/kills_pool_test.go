@@ -98,7 +98,7 @@ func poolKilled(t *testing.T, bin binaries) {
 		}
 		made := len(r.posted) - posted
 		thrown, most := began()-was-made, 0
-		if kind != "signer" { // of a sequencer's few do, and none should
+		if kind == "prover" {
 			most = n
 			if n < 30 {
 				most = 2 * n
@@ -107,6 +107,11 @@ func poolKilled(t *testing.T, bin binaries) {
 		t.Logf("%d kills of a %s in %v: %d transactions, %d proofs thrown away", n, kind, time.Since(at).Round(time.Second), made, thrown)
 		if thrown > most {
 			t.Errorf("%d kills of a %s threw %d proofs away, want at most %d", n, kind, thrown, most)
+			for _, p := range r.programs {
+				if strings.HasPrefix(p.name, "prover ") {
+					t.Logf("%s: %q", p.name, p.out.lines(1<<30))
+				}
+			}
 			for _, p := range r.posted[posted:] {
 				if n := r.printed("prover ", "proving "+p.uid+"\n"); n > 1 {
 					t.Logf("%s was proved %d times", p.uid, n)
