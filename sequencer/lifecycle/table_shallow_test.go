@@ -105,6 +105,12 @@ func shallowRows() []row {
 				decides(early, asked(&Sender{Account: payer, Next: new(uint32(8)), Greeted: true}), holds(7, 100), landedAt(3),
 					behindIt(again(tx.PhaseDispatching, 7))),
 				"broken"},
+			{"its first sending refused, for the payer is broke: it waits with its sender",
+				failed(tx.PhaseSent, try(tx.Signed, at(8))),
+				learns(SendTold{Call: freshly(Send, 2),
+					Refusal: refused("Insufficient_funds", Refusal{Payers: true, Broke: true})}, early, unseen),
+				"deferred; RETRY, DELAY; 1 failed-shallow 7@100; 2 refused 8@100; deferred 1; error Insufficient_funds; " +
+					"due in 10m0s; rest LOW_BALANCE 10m0s"},
 			{"landed: final when that is", second(tx.PhaseWatching), decides(early, sees(tx.FateIncluded, 2, of("5J2"))),
 				"landed; DONE, FREE; 1 failed-shallow 7@100; 2 included 8@100; landed 2; B62a from nonce 8; " +
 					"tell on-success"},

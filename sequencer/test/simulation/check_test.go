@@ -330,7 +330,7 @@ func ways() map[string][]string {
 		"":            {"waiting"},
 		"waiting":     {"dispatching", "failed", "done"},
 		"dispatching": {"sent", "done", "failing", "waiting", "delayed", "unresolved", "watching", "failed"},
-		"sent":        {"watching", "done", "failing", "unresolved", "waiting", "failed"},
+		"sent":        {"watching", "done", "failing", "unresolved", "waiting", "failed", "delayed"},
 		"watching":    {"done", "failing", "unresolved", "failed", "waiting", "delayed"},
 		"failing":     {"failed", "delayed", "waiting", "watching", "done"},
 		"delayed":     {"dispatching", "waiting", "failed", "watching", "done"},
