@@ -208,7 +208,7 @@ func (r *Remote) prove(ctx context.Context, payer, path string, call Call, signe
 			lease.Keep(lease.Note)
 			return Result{}, err
 		case errors.Is(ctx.Err(), context.Canceled) && (isA[*LostError](err) || isA[*UnreachedError](err)):
-			lease.Said() // it is this process that hung up
+			lease.Keep(lease.Note) // it is this process that hung up, and may ask again for what was begun
 			return Result{}, err
 		case isA[*LostError](err):
 			lease.Doubt(err.Error())
