@@ -349,6 +349,9 @@ func errorRows() []row {
 				decides(sees(tx.FateExpired, 5)),
 				"settled; UNRESOLVED, FREE; 1 expired 7@100; 2 dropped 7@100; error EXPIRED; " +
 					"drop bytes; B62a from nonce 7; trusts; tell on-failure"},
+			{"FAILED, too: what ended it is said, and not that it has expired since",
+				txn(tx.PhaseWatching, try(tx.Unknown), ending(tx.PhaseFailed), wrong("Insufficient_fee")), decides(sees(tx.FateExpired, 5)),
+				"settled; FAILED, FREE; 1 expired 7@100; error Insufficient_fee; drop bytes; B62a from nonce 7; trusts; tell on-failure"},
 		}},
 	}
 }
