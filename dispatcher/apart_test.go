@@ -17,7 +17,8 @@ import (
 	"mina-sequencer/senders/provers"
 )
 
-// TestHungUp: a call that this process ends itself says nothing of the prover that it was on its way to.
+// TestHungUp: a call that this process ends itself says nothing of the prover that it was on its way to, which is
+// kept for the transaction: what may have begun there is asked for again.
 func TestHungUp(t *testing.T) {
 	t.Parallel()
 	signer := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -63,9 +64,14 @@ func TestHungUp(t *testing.T) {
 	if _, unreached := errors.AsType[*dispatcher.UnreachedError](err); !unreached || call.Err() == nil {
 		t.Fatalf("proved with %v, hung up: %v", err, call.Err())
 	}
+	kept := 0
 	for _, p := range pool.Shown() {
+		kept += p.Load
 		if !p.Available() {
 			t.Errorf("%s is out of use: %s", p.ID, p.Detail)
 		}
+	}
+	if kept != 1 {
+		t.Errorf("%d provers are kept for it", kept)
 	}
 }
