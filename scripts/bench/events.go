@@ -32,7 +32,7 @@ func follow(ctx context.Context, addr string, query func(i int) string) (*follow
 			return nil, err
 		}
 		f.conns = append(f.conns, c)
-		if _, err := fmt.Fprintf(c, "GET /api/v1/events%s HTTP/1.1\r\nHost: bench\r\n\r\n", query(i)); err != nil {
+		if _, err := fmt.Fprintf(c, "GET /api/v1/events%s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", query(i)); err != nil {
 			f.close()
 			return nil, err
 		}
