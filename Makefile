@@ -64,6 +64,7 @@ nightly: setup lint-all ## Run everything: all linters and tests, all worlds and
 	TEST_LANE=nightly go test ./sequencer $(FOREVER) -run '^TestCrashPoints$$' -crash.every 1
 	go test -run '^$$' -bench . -benchtime 1x $(FOREVER) ./...
 	go run ./scripts/bench -quick
+	go test ./sequencer/test/explorer $(FOREVER) -run '^TestMistakes$$' -v -mistakes .
 	$(MAKE) --no-print-directory test-race model explore-pairs simulate kills webhooks test-workers tutorial test-release mutants
 
 test-workers: ## Run everything that tests the o1js side, end to end too, proofs off

@@ -175,7 +175,7 @@ func mistakesOfAKind() []mistake {
 			"Keep: after.Watched()", "Keep: after.Phase == tx.PhaseDone"},
 		{"the claim dropped between bound phases", "retry after expiry", "change.go",
 			"	case !t.Phase.Bound() && !c.Moves.Keep:\n",
-			"	case t.Phase == lifecycle.PhaseDelayed || !t.Phase.Bound() && !c.Moves.Keep:\n"},
+			"	case t.Phase == tx.PhaseDelayed || !t.Phase.Bound() && !c.Moves.Keep:\n"},
 		{"confirmations and finality swapped", "deep, reorganised", decisions + "watch.go",
 			"g.Depth >= v.Policy.Finality {", "g.Depth >= v.Policy.Confirmations {"},
 		{"settle depth and confirmations swapped", "failed in a block", decisions + "watch.go",
@@ -243,7 +243,7 @@ func mistakesOfFailovers() []mistake {
 			"		sender := after.FirstOpen().Sender\n", `		sender := after.FirstOpen().Sender
 		if before.Phase.Final() {
 			u := before.Clone()
-			u.Phase, u.Landed, u.DoneAt, u.FinalAt = lifecycle.PhaseWaiting, 0, u.NotBefore, u.NotBefore
+			u.Phase, u.Landed, u.DoneAt, u.FinalAt = tx.PhaseWaiting, 0, u.NotBefore, u.NotBefore
 			s.putBack(p, before, u, nil)
 			s.crash(p)
 			return false
