@@ -628,12 +628,6 @@ func TestWords(t *testing.T) {
 			t.Errorf("%d is %s", n, got)
 		}
 	}
-	whole := strings.Repeat("ä", 200)
-	for text, want := range map[string]string{whole: whole, whole + "x": whole + "…", "a\n b": "a b", "a\xffb": "a?b"} {
-		if got := tx.Short(text); got != want {
-			t.Errorf("%q is cut to %q", text, got)
-		}
-	}
 }
 
 // deadlineTold are scenes of what has terms.

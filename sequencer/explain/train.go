@@ -87,7 +87,6 @@ func (s *Scene) member(d said) said {
 		d.summary += fmt.Sprintf(" What is ahead of it (%s) will not come as it was to: "+
 			"the chain settles what becomes of it.", around.Broken.Txn.UID)
 		d.wait.Code, d.next = WaitBroken, Next{Action: StepWatch}
-		return d
 	case around.Lost() != nil:
 		then := "and is made anew"
 		if last := t.Last(); last != nil && (last.State == tx.Unplaced || last.ProvedAhead()) {
@@ -103,7 +102,6 @@ func (s *Scene) member(d said) said {
 		}
 		d.summary += fmt.Sprintf(why, behind)
 		d.wait = Wait{Code: WaitBroken, Detail: fmt.Sprintf("%d behind", behind)}
-		return d
 	case ahead > 0:
 		return s.follower(d)
 	}

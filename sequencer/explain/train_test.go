@@ -110,6 +110,9 @@ func trainTold() []telling {
 			ahead(named("one", member(5, tx.FateFailed)), named("two", unmade(6))), func(s *Scene) { s.Train.Builds = true }),
 			"In the pool of every synced node, waiting for a block. What is ahead of it (one) will not come as it was to: " +
 				"the chain settles what becomes of it.\nBROKEN 12:15, then WATCH\nsent, pool: in the pool of every synced node"},
+		{"and the try that it made is over", scene(txn(tx.PhaseDispatching, try(tx.Dropped, over)), failed),
+			"What is ahead of it (one) will not come as it was to: it goes back to its place, and is made anew.\n" +
+				"BROKEN, then BIND\nprepared, nowhere: never sent"},
 		{"and it is not made yet", scene(txn(tx.PhaseDispatching), failed),
 			"What is ahead of it (one) will not come as it was to: it goes back to its place, and is made anew.\n" +
 				"BROKEN, then BIND"},

@@ -758,3 +758,13 @@ func TestBatchForSoLong(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedBatchSays: the attempt that a ledger has refused shows with what.
+func TestRefusedBatchSays(t *testing.T) {
+	t.Parallel()
+	v := view(batch(tx.PhaseDispatching, post(tx.Signed)), sawtooth, unsent)
+	s := Learn(v, submitTold(SubmitRejected, true))
+	if a := s.Txn.Last(); a.State != tx.Refused || a.Error == nil || a.Error.Code != "E" {
+		t.Errorf("the attempt is %s, with %+v", a.State, a.Error)
+	}
+}

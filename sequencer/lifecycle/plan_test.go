@@ -402,3 +402,24 @@ func TestCost(t *testing.T) {
 		}
 	}
 }
+
+// TestBlockLimit: what a network says that a block takes counts, else what Mina's nodes have as theirs.
+func TestBlockLimit(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[int]int{0: fees.BlockTakes, 6: 6} {
+		if got := (&Policy{BlockZkapps: said}).BlockLimit(); got != want {
+			t.Errorf("%d of a block that takes %d", got, said)
+		}
+	}
+}
+
+// TestNamedByNodes: an attempt that failed in a block keeps the hash that the nodes gave it first.
+func TestNamedByNodes(t *testing.T) {
+	t.Parallel()
+	sent := txn(tx.PhaseWatching, try(tx.Sent))
+	sent.Last().NodeHash = "5Jnodes"
+	s := Decide(view(sent, sees(tx.FateFailed, 5, func(g *tx.Sighting) { g.Hash = sent.Last().Hash })))
+	if a := s.Txn.Last(); a.State != tx.FailedIn || a.NodeHash != "5Jnodes" {
+		t.Errorf("%s, named %q by the nodes", a.State, a.NodeHash)
+	}
+}

@@ -196,9 +196,10 @@ var Causes = []Cause{
 
 // CauseOf is the cause by what a node said.
 func CauseOf(e *Error) Cause {
-	switch {
-	case e == nil:
+	if e == nil {
 		return NoCause
+	}
+	switch {
 	case Stopped(e.Code):
 		return CauseNetwork
 	case e.Code == CodeGateway:
