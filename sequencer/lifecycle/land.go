@@ -110,12 +110,12 @@ func (v *View) allClosed() *View {
 				a.State = a.State.Shallow()
 			}
 		})
-		if t.Error == nil || !t.Ending.Final() || v.Sighting.Fate != tx.FateExpired { // else what ended it is known
-			t.Error = cause
-		}
 		told := t.Ending == tx.PhaseDone && hasStood(t) == nil || t.Ending == tx.PhaseUnresolved
 		if told && v.hasPredecessor() && !v.Train.Commuting {
 			t.Ending, t.Done = "", nil // its worker's verdict was on a state that never came
+		}
+		if t.Error == nil || !t.Ending.Final() || v.Sighting.Fate != tx.FateExpired { // else what ended it is known
+			t.Error = cause
 		}
 	})
 }
