@@ -170,7 +170,10 @@ func (r *Remote) prove(ctx context.Context, payer, path string, call Call, signe
 	var last error
 	var but []string
 	doubted := ""
-	again := pool.Again(waiting, r.name, call.UID)
+	again, err := pool.Again(waiting, r.name, call.UID)
+	if err != nil {
+		return Result{}, &UnreachedError{err}
+	}
 	for tried, busy := 0, 0; ; {
 		lease := again
 		if again = nil; lease == nil {

@@ -45,8 +45,11 @@ var ErrNone = errors.New("no prover makes it now")
 // at work on it already, or else a free one. It waits for one, until ctx ends; which of several types that
 // want the same one gets it goes round. Every [Lease] has to be ended.
 //
-// Errors: ErrNone, and that of ctx.
+// Errors: ErrNone, and that of ctx, also where it has ended before.
 func (p *Pool) Take(ctx context.Context, typ, uid string, but ...string) (*Lease, error) {
+	if ctx.Err() != nil {
+		return nil, notTaken(ctx, typ)
+	}
 	p.mu.Lock()
 	if h := p.holds[uid]; h != nil && !h.used && !slices.Contains(but, h.p.ID) && slices.Contains(h.p.Types, typ) {
 		h.used = true
@@ -85,33 +88,41 @@ func (p *Pool) Take(ctx context.Context, typ, uid string, but ...string) (*Lease
 	} else if got := <-w.got; got != nil { // it came at the same time
 		p.back(got)
 	}
-	return nil, fmt.Errorf("waiting for a prover that makes %s: %w", typ, ctx.Err())
+	return nil, notTaken(ctx, typ)
+}
+
+func notTaken(ctx context.Context, typ string) error {
+	return fmt.Errorf("waiting for a prover that makes %s: %w", typ, ctx.Err())
 }
 
 // Again takes the prover that another process had last taken for a transaction, which may be at work on it
-// still or keep its proof, whether it is free or not; nil if there is none in use.
-func (p *Pool) Again(ctx context.Context, typ, uid string) *Lease {
+// still or keep its proof, whether it is free or not; nil if there is none in use. Error: the store cannot be
+// asked, so nobody knows, and to take another one would have it proved twice.
+func (p *Pool) Again(ctx context.Context, typ, uid string) (*Lease, error) {
 	p.mu.Lock()
 	held := p.holds[uid] != nil
 	p.mu.Unlock()
 	if held {
-		return nil
+		return nil, nil
 	}
 	v, err := p.Store.Run(ctx, script, "with", uid)
+	if err != nil {
+		return nil, fmt.Errorf("which prover it was with is not known: %w", err)
+	}
 	noted, _ := v.(string)
 	by, id, _ := strings.Cut(noted, " ")
-	if err != nil || by == p.self {
-		return nil
+	if by == p.self {
+		return nil, nil
 	}
 	p.asked(ctx, id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.all[id]
 	if one == nil || one.Reason != "" || !slices.Contains(one.Types, typ) {
-		return nil
+		return nil, nil
 	}
 	p.give(one)
-	return &Lease{pool: p, p: one, uid: uid, URL: one.URL, ID: one.ID}
+	return &Lease{pool: p, p: one, uid: uid, URL: one.URL, ID: one.ID}, nil
 }
 
 // asked waits until one has been asked for its health, in a process that has just begun.

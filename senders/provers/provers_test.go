@@ -272,7 +272,8 @@ func TestDrained(t *testing.T) {
 }
 
 // TestFoundAgain: another process comes to the prover that a transaction has, as long as those before it
-// are not free; and one that is at work stays with what it is at work on.
+// are not free, or to the one that it was with last; where it cannot learn that, to none. And one that
+// is at work stays with what it is at work on.
 func TestFoundAgain(t *testing.T) {
 	bubble(t, func(w *world) {
 		for i := range 20 {
@@ -291,7 +292,23 @@ func TestFoundAgain(t *testing.T) {
 			l.Made()
 			m.Made()
 		}
-		l := w.take("A", "long")
+		l := w.take("A", "noted")
+		gone, hangUp := context.WithCancel(context.Background())
+		hangUp()
+		if again, err := other.Again(gone, "A", "noted"); err == nil {
+			t.Errorf("nobody could ask who has it, and %+v is said to", again)
+		}
+		if one, err := other.Take(gone, "A", "noted"); !errors.Is(err, context.Canceled) {
+			t.Errorf("who has hung up takes %+v, %v", one, err)
+		}
+		again, err := other.Again(context.Background(), "A", "noted")
+		w.ok(err)
+		if again.ID != l.ID {
+			t.Errorf("with %s here, %s there", l.ID, again.ID)
+		}
+		again.Made()
+		l.Made()
+		l = w.take("A", "long")
 		l.Keep("")
 		if again := w.take("A", "long"); again.ID != l.ID {
 			t.Errorf("kept %s, taken %s", l.ID, again.ID)
