@@ -389,11 +389,11 @@ func (s *Store) PassCallback(ctx context.Context, uid string) error {
 	return nil
 }
 
-// Bindable reports whether a queue of one of the types is ready and a sender of
-// one of the groups is free. Error: ErrUnavailable.
-func (s *Store) Bindable(ctx context.Context, types, groups []string) (bool, error) {
+// Demand reports whether a queue of one of the types is ready, and whether a sender of one of the
+// groups is free. Error: ErrUnavailable.
+func (s *Store) Demand(ctx context.Context, types, groups []string) (ready, free bool, err error) {
 	if len(types) == 0 || len(groups) == 0 {
-		return false, nil
+		return false, false, nil
 	}
 	keys := func(kind string, names []string) []string {
 		out := make([]string, len(names))
@@ -403,12 +403,12 @@ func (s *Store) Bindable(ctx context.Context, types, groups []string) (bool, err
 		return out
 	}
 	pipe := s.client.Pipeline()
-	ready := pipe.Exists(ctx, append(keys("ready:", types), keys("round:", types)...)...)
-	free := pipe.Exists(ctx, keys("free:", groups)...)
+	queues := pipe.Exists(ctx, append(keys("ready:", types), keys("round:", types)...)...)
+	senders := pipe.Exists(ctx, keys("free:", groups)...)
 	if _, err := pipe.Exec(ctx); err != nil {
-		return false, storeError("looking for work", err)
+		return false, false, storeError("looking for work", err)
 	}
-	return ready.Val() > 0 && free.Val() > 0, nil
+	return queues.Val() > 0, senders.Val() > 0, nil
 }
 
 // Remember stores a value under a name if there is none yet, and returns the

@@ -595,10 +595,10 @@ func (m *model) readOverview() {
 	}
 	want.Limited, want.LimitedInAll = got.Limited, got.LimitedInAll // inspectQueue holds these to the reasons of pauses
 	m.same("the overview", got, want)
-	bindable, err := m.store.Bindable(m.ctx, []string{vote, batch}, []string{senders.Shared})
+	waits, idle, err := m.store.Demand(m.ctx, []string{vote, batch}, []string{senders.Shared})
 	m.ok(err)
 	shared := slices.ContainsFunc(free, func(a string) bool { return m.want.Sender(a).Group == senders.Shared })
-	equal(m.T, "a bind is possible", bindable, len(ready) > 0 && shared)
+	equal(m.T, "a queue is ready, a sender is free", []bool{waits, idle}, []bool{len(ready) > 0, shared})
 }
 
 func (m *model) readLog() {

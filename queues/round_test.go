@@ -95,28 +95,28 @@ func testRoundOfThree(f *fixture) {
 	equal(f.T, "order", got, want)
 }
 
-// testRoundBindable: a bind is possible where there are a queue and a sender for it, whoever posted.
-func testRoundBindable(f *fixture) {
-	possible := func(want bool, types ...string) {
+// testRoundDemand: what is asked of senders, and whether one is free, whoever posted.
+func testRoundDemand(f *fixture) {
+	demand := func(ready, free bool, types ...string) {
 		f.Helper()
-		got, err := f.store.Bindable(f.ctx, types, []string{senders.Shared})
+		waits, idle, err := f.store.Demand(f.ctx, types, []string{senders.Shared})
 		f.ok(err)
-		equal(f.T, fmt.Sprintf("a bind of %v is possible", types), got, want)
+		equal(f.T, fmt.Sprintf("a queue of %v is ready, a sender is free", types), []bool{waits, idle}, []bool{ready, free})
 	}
 	f.postBy("a", vote, "q1")
-	possible(false, vote)
+	demand(true, false, vote)
 	f.register("S")
-	possible(true, vote)
-	possible(true, batch, vote)
-	possible(false, batch)
+	demand(true, true, vote)
+	demand(true, true, batch, vote)
+	demand(false, true, batch)
 	f.bindAs(me, 1)
-	possible(false, vote)
+	demand(false, false, vote)
 	f.postBy("a", vote, "q2")
 	f.postBy("", batch, "q3")
-	possible(false, vote, batch) // whose sender is at work
+	demand(true, false, vote, batch) // whose sender is at work
 	f.to("q1", tx.PhaseDone, final)
-	possible(true, vote)
-	possible(true, batch)
+	demand(true, true, vote)
+	demand(true, true, batch)
 }
 
 // testRoundOfTypes: who posts several types has no more turns for that, and of the queues of one

@@ -46,7 +46,7 @@ func TestStore(t *testing.T) {
 		"RoundOfOthers":        testRoundOfOthers,
 		"RoundHeadChanges":     testRoundHeadChanges,
 		"RoundFormer":          testRoundFormer,
-		"RoundBindable":        testRoundBindable,
+		"RoundDemand":          testRoundDemand,
 		"RoundAhead":           testRoundAhead,
 		"RoundOverview":        testRoundOverview,
 		"BindTypesAndGroups":   testBindTypesAndGroups,

@@ -3,7 +3,9 @@ package sequencer
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"mina-sequencer/dispatcher"
@@ -192,8 +194,30 @@ func (s *Sequencer) bindWhile(ctx context.Context, possible func() bool, r queue
 			s.own(o, word{runs: true, width: b.Width})
 		}
 		if len(bound) < n {
+			if r.Ledger == "" {
+				s.lend(ctx)
+			}
 			return
 		}
+	}
+}
+
+// lend has what only waits for its next try give its sender away, where queues are ready and no sender is
+// free.
+func (s *Sequencer) lend(ctx context.Context) {
+	s.mu.Lock()
+	delayed := slices.Collect(maps.Values(s.delayed))
+	s.mu.Unlock()
+	short := false
+	if len(delayed) > 0 {
+		ready, free, err := s.Store.Demand(ctx, s.proved, s.groups())
+		short = err == nil && ready && !free
+	}
+	if s.short.Store(short); !short {
+		return
+	}
+	for _, o := range delayed {
+		o.leave(word{})
 	}
 }
 
@@ -250,7 +274,7 @@ func (s *Sequencer) chainReady(ctx context.Context) bool {
 	if s.knowsChain(ctx) {
 		return true
 	}
-	if possible, err := s.Store.Bindable(ctx, s.proved, s.groups()); err == nil && possible {
+	if ready, free, err := s.Store.Demand(ctx, s.proved, s.groups()); err == nil && ready && free {
 		s.wanted.Store(true)
 		notify(s.watching)
 	}

@@ -32,15 +32,17 @@ type owner struct {
 	stall atomic.Pointer[stall]
 
 	// Of the goroutine of the train.
-	drive  *lifecycle.Drive
-	awake  bool  // is one of those that the train has woken
-	shown  shown // what the others of the train know of it
-	worker dispatcher.Worker
-	ahead  *ahead             // what the latest attempt is built upon
-	built  *built             // what its worker has built of it
-	tried  time.Time          // when the attempt was planned that was tried out
-	stop   context.CancelFunc // of the effect under way
-	timer  *time.Timer
+	drive *lifecycle.Drive
+	awake bool // is one of those that the train has woken
+	// delayed: it waits for its next try, and nothing needs its sender.
+	delayed bool
+	shown   shown // what the others of the train know of it
+	worker  dispatcher.Worker
+	ahead   *ahead             // what the latest attempt is built upon
+	built   *built             // what its worker has built of it
+	tried   time.Time          // when the attempt was planned that was tried out
+	stop    context.CancelFunc // of the effect under way
+	timer   *time.Timer
 	// tries are those in a row in which the store did not do its part. What is read ends none
 	// of them: a store that takes no writes, or has no replica, is read without an end.
 	tries int
@@ -62,6 +64,24 @@ func (o *owner) keeps(t *tx.Transaction) {
 	o.bound.Store(t.Phase.Bound())
 	o.halts.Store(t.Halts())
 	o.stall.Store(stallOf(t))
+	if delayed := t.Phase == tx.PhaseDelayed && t.Idle(); delayed != o.delayed {
+		o.delayed = delayed
+		o.s.noteDelay(o)
+	}
+}
+
+// noteDelay notes whether o keeps a sender idle. Where it does, the cycle looks whether others want that.
+func (s *Sequencer) noteDelay(o *owner) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.owners[o.uid] != o: // not yet
+	case o.delayed:
+		s.delayed[o.uid] = o
+		s.Store.Signal()
+	default:
+		delete(s.delayed, o.uid)
+	}
 }
 
 // leave leaves word for it.

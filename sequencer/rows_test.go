@@ -271,6 +271,23 @@ func workerScenarios() []scenario {
 				r.Errorf("attempts %+v", a)
 			}
 		}},
+		{"a sender that others want", []string{"its sender wanted by others, in the delay"}, func(r *rowWorld) {
+			r.Policy.RetryDelay, r.Policy.RetryDelayMax = 2*time.Hour, 2*time.Hour
+			r.trouble("a", 1, memoryLoss)
+			r.begin()
+			r.put("q", "a")
+			r.phase("a", tx.PhaseDelayed)
+			began := r.Get("a").ChangedAt
+			r.put("other", "b")
+			r.done("b")
+			if a := r.Get("a"); a.Phase != tx.PhaseWaiting || a.Retries != 1 {
+				r.Errorf("a is %s after %d retries, and b has its sender", a.Phase, a.Retries)
+			}
+			r.done("a")
+			if a := r.Get("a").Attempts; a[1].StartedAt.Sub(began) < time.Hour {
+				r.Errorf("tried again at %v, after it failed at %v", a[1].StartedAt, began)
+			}
+		}},
 	}
 }
 

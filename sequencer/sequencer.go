@@ -87,7 +87,9 @@ type Sequencer struct {
 
 	mu     sync.Mutex
 	owners map[string]*owner // by uid: what this process holds the claim of
-	trains map[string]*train // by queue: they drive those
+	// delayed are those that wait for their next try while nothing needs their sender, by uid.
+	delayed map[string]*owner
+	trains  map[string]*train // by queue: they drive those
 	// renewed is when the last successful heartbeat began, by the monotonic clock.
 	renewed time.Time
 	// calm is when processes may be taken for dead again after an outage.
@@ -105,6 +107,7 @@ type Sequencer struct {
 	halt      atomic.Pointer[halt]      // nil unless the network takes nothing
 	said      atomic.Pointer[tx.Binder]
 	widened   atomic.Bool   // a person has made a queue wider
+	short     atomic.Bool   // queues are ready, no sender is free, and some of delayed have one
 	wanted    atomic.Bool   // a bind or a plan waits for news of the chain
 	looked    atomic.Int64  // nanoseconds that the last look at the chain took
 	watching  chan struct{} // wakes the poll loop
@@ -168,7 +171,8 @@ func New(o Options) *Sequencer {
 	}
 	s := &Sequencer{
 		Options: o, process: rand.Text(), owners: make(map[string]*owner),
-		trains: make(map[string]*train), nonces: make(map[string]seenNonce),
+		delayed: make(map[string]*owner),
+		trains:  make(map[string]*train), nonces: make(map[string]seenNonce),
 		released: make(map[string]seenNonce), greeted: make(map[string]greeting),
 		provers: make(map[string]string), down: make(map[string]int),
 		watching: make(chan struct{}, 1), polled: make(chan struct{}), dead: make(chan []string, 1),

@@ -84,6 +84,10 @@ func (s *Sequencer) own(o *owner, w word) {
 		s.trains[queue] = o.train
 	}
 	s.owners[o.uid] = o
+	if o.delayed {
+		s.delayed[o.uid] = o
+		s.Store.Signal()
+	}
 	w.begin = o
 	o.leave(w)
 }
@@ -261,6 +265,7 @@ func (t *train) drop(o *owner) bool {
 		return false
 	}
 	delete(s.owners, o.uid)
+	delete(s.delayed, o.uid)
 	delete(t.owners, o.uid)
 	s.recovery.Left(o.uid)
 	t.unlist(o.uid)

@@ -16,7 +16,8 @@ func (s *Sequencer) view(t *tx.Transaction, g tx.Sighting) lifecycle.View {
 	return lifecycle.View{
 		Txn: t, Policy: s.policyOf(t.Type), Tip: s.tip(), Sighting: g, Now: s.Now(), Clock: time.Now(),
 		Jitter: rand.Float64(), Known: known, Replicas: s.Store.Confirms(), Draining: s.draining.Load(),
-		Batch: s.batchOf(t), Market: s.marketOf(t.Type), LastAccepted: s.lastAccepted(), Halted: s.haltedAt(),
+		Wanted: s.short.Load(),
+		Batch:  s.batchOf(t), Market: s.marketOf(t.Type), LastAccepted: s.lastAccepted(), Halted: s.haltedAt(),
 	}
 }
 

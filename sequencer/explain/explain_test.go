@@ -77,6 +77,10 @@ func waitingTold() []telling {
 			func(s *Scene) { s.Place = tx.Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its worker was away or busy (because); the queue is tried again later.\n" +
 				"WORKER 10:02, then BIND 10:02"},
+		{"held for its next try", scene(txn(tx.PhaseWaiting, wrong("20202"), retried(1)),
+			func(s *Scene) { s.Place = tx.Place{First: "u", Hold: now.Add(minutes(2))} }),
+			"First in its queue; its last try failed (because); retry 1 follows at 2026-11-20T10:02:00Z. Until then other " +
+				"queues have its sender.\nRETRY_DELAY 10:02, then RETRY 10:02"},
 		{"held, beside others at work", scene(txn(tx.PhaseWaiting, wrong(tx.CodeUnavailable), deferrals(1)), pool(rested, busy, drained),
 			func(s *Scene) { s.Place = tx.Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its worker was away or busy (because); the queue is tried again later. " +

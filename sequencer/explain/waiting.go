@@ -103,6 +103,10 @@ func (s *Scene) notBefore() time.Time {
 func (s *Scene) leftAlone() said {
 	next := Next{Action: StepBind, At: s.Place.Hold}
 	switch e := s.Txn.Error; {
+	case s.Txn.Deferred == 0 && s.Txn.Retries > 0 && e != nil:
+		return said{fmt.Sprintf("Its last try failed%s; retry %d follows at %s. Until then other queues have its sender.",
+			because(e), s.Txn.Retries, stamp(s.Place.Hold)),
+			Wait{Code: WaitRetryDelay, Until: s.Place.Hold}, Next{Action: StepRetry, At: s.Place.Hold}}
 	case s.Txn.Deferred == 0:
 		return said{"The queue is tried again later, because one of it could not be dispatched; resume the queue to try " +
 			"at once.",

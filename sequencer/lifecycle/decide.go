@@ -295,8 +295,7 @@ func (v *View) weighed(elsewhere bool) Step {
 		return v.back(ReasonBack)
 	case v.unsentBehind(): // a commuting one, and those ahead wait until none is behind them
 		s := v.back(ReasonRetry)
-		s.Txn.Retries++
-		s.Txn.RetriedAt = v.Now
+		s.countRetry(v.Now)
 		return s
 	}
 	s := v.to(tx.PhaseDelayed, ReasonDelay)
@@ -353,7 +352,10 @@ func (v *View) delayed() Step {
 	case v.Expired():
 		return v.outstays()
 	}
-	if left := t.DueAt.Sub(v.Now); left > 0 {
+	switch left := t.DueAt.Sub(v.Now); {
+	case left > 0 && v.Wanted && t.Idle() && v.Train.alone():
+		return v.yield(left)
+	case left > 0:
 		return v.waitUntil(v.Clock.Add(left), ReasonDelay)
 	}
 	if v.Draining {
@@ -371,11 +373,24 @@ func (v *View) delayed() Step {
 	}
 	s := v.to(tx.PhaseDispatching, ReasonRetry)
 	if t.Deferred == 0 {
-		s.Txn.Retries++
-		s.Txn.RetriedAt = v.Now
+		s.countRetry(v.Now)
 	}
 	s.Local.Own, s.Local.Marked = 0, 0
 	return s
+}
+
+// yield gives the sender to queues that wait for one. Nothing is open, so any sender may make the next
+// try, which its queue is held for until its time.
+func (v *View) yield(left time.Duration) Step {
+	s := v.back(ReasonYield)
+	s.Aside.Hold = left
+	s.countRetry(v.Now)
+	return s
+}
+
+func (s *Step) countRetry(now time.Time) {
+	s.Txn.Retries++
+	s.Txn.RetriedAt = now
 }
 
 // end makes it final: with what is to be told, and watched no longer unless something

@@ -54,7 +54,7 @@ func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 // scattered is a view of a record of up to three attempts.
 func scattered(r *rand.Rand) *View {
 	v := &View{Txn: scatteredTxn(r), Policy: testPolicy(), Now: now, Clock: clock, Jitter: r.Float64()}
-	v.Known, v.Replicas, v.Draining = r.IntN(8) > 0, r.IntN(2) > 0, r.IntN(8) == 0
+	v.Known, v.Replicas, v.Draining, v.Wanted = r.IntN(8) > 0, r.IntN(2) > 0, r.IntN(8) == 0, r.IntN(4) == 0
 	v.Tip = Tip{
 		At: clock.Add(pick(r, -time.Hour, -time.Second, 0)), Quorum: r.IntN(4) > 0, Fresh: r.IntN(4) > 0, Height: 200,
 		TipSlot: pick[uint32](r, 0, 300, 1<<32-1), Slot: pick[uint32](r, 0, 301, 1<<32-1),

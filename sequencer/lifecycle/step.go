@@ -182,6 +182,7 @@ const (
 	ReasonDelay        Reason = "delay"      // the time before its next try
 	ReasonRetry        Reason = "retry"      // another try begins
 	ReasonBack         Reason = "back"       // goes back to its queue
+	ReasonYield        Reason = "yield"      // waits for its next try in its queue, for others want its sender
 	ReasonBehind       Reason = "behind"     // those ahead of it in flight come first
 	ReasonBroken       Reason = "broken"     // what it, or those behind it, were made on will not come
 	ReasonHeld         Reason = "held"       // nothing may join those ahead of it now

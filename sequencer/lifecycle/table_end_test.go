@@ -15,6 +15,7 @@ func retryRows() []row {
 	drained := asked(&Sender{Unusable: true})
 	draining := func(v *View) { v.Draining = true }
 	overtaken := func(v *View) { v.Local.Asked.Overtaken = true }
+	wanted := func(v *View) { v.Wanted = true }
 	return []row{
 		{"RETRY, RETRY: retries used up", []sample{
 			{"its sender and worker are asked first", tried(retried(3)), decides(), "weighing; ask-sender"},
@@ -58,6 +59,19 @@ func retryRows() []row {
 				"back; WAITING, FREE; 1 dropped 7@100; retries 1; error OVERTAKEN"},
 			{"used up comes first", tried(retried(3)), decides(drained),
 				"used-up; FAILED, FREE; 1 dropped 7@100; retries 3; error 400; drop bytes; trusts; tell on-failure"},
+		}},
+		{"RETRY, DELAY: nothing open, and other queues are ready while no sender is free", []sample{
+			{"the queue is held for the rest of the delay", txn(tx.PhaseDelayed, try(tx.Planned, over), wrong("400"), retried(1),
+				due(time.Minute)), decides(wanted),
+				"yield; WAITING, FREE; 1 dropped 7@100; retries 2; error 400; hold queue 1m0s"},
+			{"what is kept for another sending keeps it", txn(tx.PhaseDelayed, try(tx.Planned, over), deferrals(2),
+				due(time.Minute)), decides(wanted), "delay; look in 1m0s"},
+			{"something open keeps it", txn(tx.PhaseDelayed, try(tx.Unknown), due(time.Minute)), decides(wanted),
+				"delay; look in 1m0s"},
+			{"so does one in flight beside it", txn(tx.PhaseDelayed, try(tx.Planned, over), due(time.Minute)),
+				decides(wanted, behindIt(Member{Txn: txn(tx.PhaseDispatching)})), "delay; look in 1m0s"},
+			{"and a delay that is over", txn(tx.PhaseDelayed, try(tx.Planned, over)), decides(wanted, asked(good())),
+				"retry; DISPATCHING, BLOCKED; 1 dropped 7@100; retries 1"},
 		}},
 		{"RETRY, DELAY: delay over", []sample{
 			{"not yet", txn(tx.PhaseDelayed, try(tx.Planned, over), due(time.Minute)), decides(), "delay; look in 1m0s"},

@@ -29,8 +29,9 @@ type View struct {
 	// Known: this process has a dispatcher for the type. Replicas: some have to confirm
 	// a write before what it allows may leave.
 	Known, Replicas bool
-	// Draining: the process is to end, and begins nothing.
-	Draining bool
+	// Draining: the process is to end, and begins nothing. Wanted: other queues are ready, and no sender
+	// is free.
+	Draining, Wanted bool
 }
 
 // Tip is what the last look at the chain showed of the network as a whole.

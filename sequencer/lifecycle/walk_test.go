@@ -253,7 +253,7 @@ func (w *walk) happen() {
 	case n < 14:
 		w.view.Tip.At = w.view.Clock
 		w.view.Tip.Quorum, w.view.Tip.Fresh = !w.one(10), !w.one(10)
-		w.view.Known, w.view.Draining = !w.one(20), w.one(20)
+		w.view.Known, w.view.Draining, w.view.Wanted = !w.one(20), w.one(20), w.elsewhere.IntN(4) == 0
 	case n == 14:
 		w.order([]tx.OrderKind{tx.OrderCancel, tx.OrderRetry, tx.OrderLanded, tx.OrderDead}[w.r.IntN(4)])
 	case n == 15:

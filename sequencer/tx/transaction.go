@@ -290,6 +290,10 @@ func (t *Transaction) HasOut(a *Attempt) bool { return a.Open() || a.Shallow() |
 // MayLand reports whether an attempt of t is in flight, or over by what a reorg may yet undo.
 func (t *Transaction) MayLand() bool { return t.Open() || t.Shallow() != nil }
 
+// Idle reports whether nothing of t needs its sender: none of it may land, and nothing that was made is
+// kept for another sending.
+func (t *Transaction) Idle() bool { return !t.MayLand() && t.Deferred == 0 }
+
 // Out reports whether any attempt of t is in flight, or in a block that a reorg may still take back.
 func (t *Transaction) Out() bool { return t.MayLand() || t.Standing() != nil }
 

@@ -172,6 +172,9 @@ var rows = []row{
 	{"retries used up: something open", func(c *change) bool {
 		return c.from(tx.PhaseFailing) && c.to(tx.PhaseWatching)
 	}},
+	{"other queues want the sender of its delay", func(c *change) bool {
+		return c.from(tx.PhaseDelayed) && c.to(tx.PhaseWaiting) && c.why(lifecycle.ReasonYield)
+	}},
 	{"retries left", func(c *change) bool { return c.from(tx.PhaseFailing) && c.to(tx.PhaseDelayed) }},
 	{"the sender is out of use, nothing open", func(c *change) bool {
 		return c.from(tx.PhaseFailing, tx.PhaseDelayed) && c.to(tx.PhaseWaiting)

@@ -14,7 +14,7 @@ func (c *Coverage) entries() (all []entry) {
 		lc.ReasonRaising, lc.ReasonBlock,
 		lc.ReasonFailedIn, lc.ReasonDisplaced, lc.ReasonExpired, lc.ReasonPruned, lc.ReasonUnclear, lc.ReasonLanded,
 		lc.ReasonSettled, lc.ReasonAmbiguous,
-		lc.ReasonNonceIgnored, lc.ReasonWeighing, lc.ReasonDelay, lc.ReasonRetry, lc.ReasonBack, lc.ReasonCancelled,
+		lc.ReasonNonceIgnored, lc.ReasonWeighing, lc.ReasonDelay, lc.ReasonRetry, lc.ReasonBack, lc.ReasonYield, lc.ReasonCancelled,
 		lc.ReasonUsedUp, lc.ReasonOverdue, lc.ReasonFinality,
 		lc.ReasonFinal, lc.ReasonOrphaned, lc.ReasonEnded, lc.ReasonOrdered, lc.ReasonUnchanged,
 		lc.ReasonLooking, lc.ReasonSubmitting, lc.ReasonInvalid, lc.ReasonBehind, lc.ReasonBroken, lc.ReasonHeld} {

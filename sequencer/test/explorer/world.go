@@ -407,6 +407,8 @@ func (s *State) view(p, t int) lifecycle.View {
 	v := lifecycle.View{Policy: s.policyOf(p), Tip: proc.tip, Now: s.now, Clock: s.now, Known: true,
 		Replicas: s.world.asks(p), Draining: proc.draining, Batch: s.batchOf(p, t),
 		Market: s.world.market(s.now)}
+	queues, senders := s.store.Turns()
+	v.Wanted = len(queues) > 0 && len(senders) == 0
 	v.Sighting = tx.Sighting{Fate: tx.FateUnknown}
 	h := proc.held[t]
 	if h != nil && h.watching {

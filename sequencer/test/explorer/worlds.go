@@ -115,6 +115,8 @@ func worldsOfMore() []*World {
 		{Name: "two in a queue", Queues: []int{2}, Height: 3},
 		{Name: "two in a queue, one comes back", Queues: []int{2}, Height: 2, Budget: Budget{Reorg: 1, FailIn: 1}},
 		{Name: "two queues, one sender", Queues: []int{1, 1}, Height: 2},
+		{Name: "two queues, one sender, errors", Queues: []int{1, 1}, Retries: 1, Height: 1,
+			Budget: Budget{WorkerErr: 1, Refuse: 1, Crash: 1}},
 		{Name: "two queues, a fee limit", Queues: []int{1, 1}, Senders: 2, FeeLimit: 1, Height: 1},
 		{Name: "two queues, a budget of each", Queues: []int{2, 1}, Allowance: 1, Height: 1},
 		{Name: "a budget, and errors", Retries: 1, Raise: true, Allowance: 2, Height: 2,

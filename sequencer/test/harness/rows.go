@@ -87,6 +87,7 @@ func Rows() []Row {
 		{"retries left", leads(failing, delayed, lifecycle.ReasonDelay)},
 		{"sender gone, or overtaken", leads(failing, waiting, lifecycle.ReasonBack)},
 		{"sender gone, or overtaken, in the delay", leads(delayed, waiting, lifecycle.ReasonBack)},
+		{"its sender wanted by others, in the delay", and(leads(delayed, waiting, lifecycle.ReasonYield), held)},
 		{"overtaken by a reopened one", leads(dispatching, waiting, lifecycle.ReasonBack)},
 		{
 			"delay over",
