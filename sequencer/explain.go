@@ -52,6 +52,9 @@ func (s *Sequencer) Explain(ctx context.Context, uid string, limited bool) (expl
 	if s.Waits != nil {
 		scene.Unproved, scene.Provers = s.Waits(t.Type, uid)
 	}
+	if o := s.Outage(); o != nil {
+		scene.Unstored, scene.Refusal = o.Since, o.Words
+	}
 	scene.Tip, scene.Now, scene.Clock = s.tip(), s.Now(), time.Now()
 	return explain.Explain(&scene), nil
 }

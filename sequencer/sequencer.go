@@ -92,6 +92,8 @@ type Sequencer struct {
 	trains  map[string]*train // by queue: they drive those
 	// renewed is when the last successful heartbeat began, by the monotonic clock.
 	renewed time.Time
+	// outage is how the heartbeats fail, nil if the last did not.
+	outage *Outage
 	// calm is when processes may be taken for dead again after an outage.
 	calm      time.Time
 	skew      atomic.Int64         // nanoseconds by which the clock of Redis is ahead of ours
@@ -370,7 +372,15 @@ func (s *Sequencer) heartbeat(ctx context.Context) {
 	if err != nil {
 		// Nobody could renew: give everybody one life of a claim to come back.
 		s.calm = began.Add(s.Policy.ClaimTTL)
+		if ctx.Err() == nil && s.outage == nil {
+			s.outage = &Outage{Since: began, Words: err.Error()}
+			s.Log.Error("Redis takes no writes, so nothing moves", "err", err)
+		}
 		return
+	}
+	if s.outage != nil {
+		s.Log.Info("Redis takes writes again", "after", began.Sub(s.outage.Since).Round(time.Second))
+		s.outage = nil
 	}
 	lapsed := time.Since(s.renewed) >= s.Policy.ClaimTTL*2/3 // and who looked meanwhile has done nothing
 	outage := !s.renewed.IsZero() && began.Sub(s.renewed) > s.Policy.ClaimTTL
@@ -394,6 +404,19 @@ func (s *Sequencer) heartbeat(ctx context.Context) {
 		return
 	}
 	s.gone(p.Dead)
+}
+
+// An Outage is since when Redis answers this process nothing, or takes no writes, and how that was told.
+type Outage struct {
+	Since time.Time
+	Words string
+}
+
+// Outage is what lasts now; nil if Redis takes writes.
+func (s *Sequencer) Outage() *Outage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.outage
 }
 
 // slice is how many claims are taken over at a time, so that several processes

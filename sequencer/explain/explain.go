@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"mina-sequencer/sequencer/tx"
 )
@@ -25,12 +26,26 @@ func Explain(s *Scene) Explanation {
 	if !s.Txn.Phase.Bound() || !s.abandoned() {
 		d = s.inTime(s.amongOthers(s.say()))
 	}
+	if !s.Unstored.IsZero() && !s.Txn.Phase.Final() {
+		d = s.unstored(d.next)
+	}
 	if s.Race != "" {
 		d.summary += " " + s.Race + "."
 	}
 	return Explanation{
 		State: s.Txn.State(), Since: s.Txn.ChangedAt, Summary: d.summary, Wait: d.wait, Next: d.next, Attempts: s.attempts(),
 	}
+}
+
+// unstored says that nothing moves, whatever else is in the way.
+func (s *Scene) unstored(next Next) said {
+	why := ""
+	if !s.Limited {
+		why = " (" + tx.Short(s.Refusal) + ")"
+	}
+	next.At = time.Time{}
+	return said{"Redis takes no writes since " + stamp(s.Unstored) + why + ", so nothing moves. It goes on by itself when Redis does.",
+		Wait{Code: WaitStore, Detail: "Redis to take writes"}, next}
 }
 
 // phases is what is said in each phase: of what is for Mina, and of what is for a ledger.

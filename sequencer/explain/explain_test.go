@@ -122,6 +122,13 @@ func waitingTold() []telling {
 			"First in its queue; no process that runs dispatches MINT: start one that does.\nPROCESS, then BIND"},
 		{"recovery", scene(waits(), head, func(s *Scene) { s.Shut = "Redis has forgotten" }),
 			"First in its queue; nothing is bound now: Redis has forgotten.\nRECOVERY, then BIND"},
+		{"no writes", scene(waits(), head, unstored),
+			"Redis takes no writes since 2026-11-20T09:58:00Z (MISCONF), so nothing moves. It goes on by itself when Redis does.\n" +
+				"STORE, then BIND"},
+		{"no writes, told to a key with prefixes", scene(waits(), head, unstored, limited),
+			"Redis takes no writes since 2026-11-20T09:58:00Z, so nothing moves. It goes on by itself when Redis does.\n" +
+				"STORE, then BIND"},
+		{"no writes, and it is over", scene(txn(tx.PhaseFailed, wrong("400")), unstored), "All tries are used up (because).\nNOTHING, then NONE"},
 		{"no quorum", scene(waits(), head, fewNodes),
 			"First in its queue; too few Mina nodes are synced to start anything: see why they are not.\nNODES, then BIND"},
 		{"found", scene(txn(tx.PhaseWaiting, try(tx.Signed)), head),

@@ -41,6 +41,7 @@ const (
 	WaitCallback      WaitCode = "CALLBACK"      // a worker has not answered a callback
 	WaitProcess       WaitCode = "PROCESS"       // a process that dispatches its type
 	WaitRecovery      WaitCode = "RECOVERY"      // what the process asked and Redis know to be compared with the chain
+	WaitStore         WaitCode = "STORE"         // Redis takes no writes
 	WaitNodes         WaitCode = "NODES"         // a quorum of synced Mina nodes
 	WaitFreeSender    WaitCode = "FREE_SENDER"   // every sender is bound or out of use
 	WaitWorker        WaitCode = "WORKER"        // its worker proves and signs

@@ -44,6 +44,8 @@ func brief(e Explanation) string {
 
 // scene is one in which everything is in order, and this process has been asked that
 // dispatches the type.
+func unstored(s *Scene) { s.Unstored, s.Refusal = now.Add(-minutes(2)), "MISCONF" }
+
 func scene(t *tx.Transaction, changes ...func(*Scene)) *Scene {
 	s := &Scene{
 		View: lifecycle.View{

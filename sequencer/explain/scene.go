@@ -36,6 +36,9 @@ type Scene struct {
 	// Unproved is since when it waits for one of so many provers of a pool; zero if it does not.
 	Unproved time.Time
 	Provers  int
+	// Unstored is since when Redis takes no writes, zero if it does; Refusal is what it says.
+	Unstored time.Time
+	Refusal  string
 	Shut     string // why the process asked binds, asks and sends nothing; "" if it does
 	// Limited: whoever asks sees some queues only, and of senders is told how many they are.
 	Limited bool

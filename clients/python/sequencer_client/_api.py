@@ -1,6 +1,6 @@
 """Types, errors and routes of the API."""
 # Made by generate.py from the service's OpenAPI document: do not edit.
-# 6f2836da44c0ed44a232c38cac255430bc0c93e9d2f4020bc7f76bab0c090d6e
+# 4efba2f1e36000f4b9c8de38f3eda87e1d58ac17cd3bd17180ced40af4daa6a3
 
 from __future__ import annotations
 
@@ -624,6 +624,7 @@ class ExplanationWaitingFor(TypedDict):
         "CALLBACK",
         "PROCESS",
         "RECOVERY",
+        "STORE",
         "NODES",
         "FREE_SENDER",
         "WORKER",

@@ -1,5 +1,5 @@
 // Made by "npm run generate" from the service's OpenAPI document: do not edit.
-// 6f2836da44c0ed44a232c38cac255430bc0c93e9d2f4020bc7f76bab0c090d6e
+// 4efba2f1e36000f4b9c8de38f3eda87e1d58ac17cd3bd17180ced40af4daa6a3
 
 export interface paths {
     "/api/v1/fees": {
@@ -1630,7 +1630,7 @@ export interface components {
             summary: string;
             waitingFor: {
                 /** @enum {unknown} */
-                code: "QUEUE_HEAD" | "BEHIND" | "BARRIER" | "BROKEN" | "HELD" | "PAUSED" | "NOT_BEFORE" | "FEE_LIMIT" | "CALLBACK" | "PROCESS" | "RECOVERY" | "NODES" | "FREE_SENDER" | "WORKER" | "LEDGER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
+                code: "QUEUE_HEAD" | "BEHIND" | "BARRIER" | "BROKEN" | "HELD" | "PAUSED" | "NOT_BEFORE" | "FEE_LIMIT" | "CALLBACK" | "PROCESS" | "RECOVERY" | "STORE" | "NODES" | "FREE_SENDER" | "WORKER" | "LEDGER" | "SENDING" | "BLOCK" | "CONFIRMATIONS" | "SETTLEMENT" | "EXPIRY" | "RETRY_DELAY" | "FINALITY" | "PERSON" | "NOTHING";
                 /** @description When the wait ends by itself, at the latest. */
                 until: components["schemas"]["Time"];
                 detail: components["schemas"]["Text"];

@@ -111,6 +111,10 @@ func (s *Service) troubles() (all []api.Trouble) {
 	add := func(code, words string) {
 		all = append(all, api.Trouble{Code: code, Detail: strings.ToUpper(words[:1]) + words[1:]})
 	}
+	if o := s.sequencer.Outage(); o != nil {
+		add("REDIS_WRITES", fmt.Sprintf("Redis takes no writes since %s (%s), so nothing moves: 'sequencer doctor' says what to do",
+			o.Since.UTC().Format("2006-01-02 15:04:05Z"), o.Words))
+	}
 	for _, f := range s.storeWatch.all() {
 		add(f.Code, f.String())
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -91,4 +92,75 @@ func TestStoreWatched(t *testing.T) {
 	}
 	cancel()
 	<-ended
+}
+
+// TestStoreTakesNoWrites: from the first heartbeat that Redis refuses on, who asks is told so, and since when.
+func TestStoreTakesNoWrites(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	log := new(lines)
+	s := wiredTo(t, slog.NewTextHandler(log, nil), map[string]string{"SEQUENCER_REDIS_URL": "redis://" + server.Addr,
+		"SEQUENCER_MINA_URL": "http://127.0.0.1:1/graphql", "SEQUENCER_CLAIM_TTL": "1s"})
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(method, path, body string) string {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(method, "http://127.0.0.1/api/v1"+path, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Idempotency-Key", "u")
+		s.handler.ServeHTTP(w, r)
+		return w.Body.String()
+	}
+	ask(http.MethodPost, "/transactions", `{"queue": "q", "type": "CREATE_CLAIM_VOTING_ACCOUNT", "data": {"claimUid":
+		"0123456789abcdef0123456789abcdef", "strategy": {"requiredVotes": 3, "requiredPositives": 2}}}`)
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = s.sequencer.Run(ctx) }()
+	defer func() { end(); <-ended }()
+	until := func(replicas string, what func() bool) {
+		t.Helper()
+		if err := server.Client.ConfigSet(t.Context(), "min-replicas-to-write", replicas).Err(); err != nil {
+			t.Fatal(err)
+		}
+		for again := time.NewTicker(10 * time.Millisecond); !what(); {
+			<-again.C
+		}
+	}
+	until("0", func() bool { return s.sequencer.Standing().Live })
+	if o := s.sequencer.Outage(); o != nil {
+		t.Errorf("it takes writes: %+v", o)
+	}
+	until("1", func() bool { return s.sequencer.Outage() != nil })
+	since := s.sequencer.Outage().Since.UTC().Format(time.RFC3339)
+	if got := ask(http.MethodGet, "/transactions/u/explain", ""); !strings.Contains(got, `"STORE"`) ||
+		!strings.Contains(got, "Redis takes no writes since "+since+" (heartbeat: ") || !strings.Contains(got, "NOREPLICAS") {
+		t.Errorf("explained: %s", got)
+	}
+	if got := ask(http.MethodGet, "/overview", ""); !strings.Contains(got, `"REDIS_WRITES","detail":"Redis takes no writes since `) {
+		t.Errorf("the overview: %s", got)
+	}
+	until("0", func() bool { return s.sequencer.Outage() == nil })
+	for _, words := range []string{"Redis takes no writes, so nothing moves", "Redis takes writes again"} {
+		if got := strings.Count(log.String(), words); got != 1 {
+			t.Errorf("%q is logged %d times", words, got)
+		}
+	}
+}
+
+// lines are what was written, also while it is read.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
