@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -126,11 +127,17 @@ const mostTroubles = 10
 // forPerson are the queues and the senders that wait for a person, with what ends it.
 func forPerson(v *queues.Overview, pool []*senders.Sender) (all []Trouble) {
 	sentence := func(what, why, remedy string) string { return what + " " + why + ". To do: " + remedy }
+	if why, remedy := v.Crowded(); why != "" {
+		all = append(all, Trouble{Code: codeTooManyWaiting, Detail: strings.ToUpper(why[:1]) + why[1:] + ". To do: " + remedy,
+			Command: "sequencer queue list --active"})
+	}
+	paused := 0
 	for _, l := range v.Limited[:min(len(v.Limited), mostTroubles)] {
 		remedy, command := l.Remedy()
 		all = append(all, Trouble{"QUEUE_PAUSED", sentence("Queue "+l.Queue, l.Why(), remedy), l.Queue, "", command})
+		paused++
 	}
-	if more := v.LimitedInAll - int64(len(all)); more > 0 {
+	if more := v.LimitedInAll - int64(paused); more > 0 {
 		all = append(all, Trouble{Code: "QUEUE_PAUSED", Detail: fmt.Sprintf("%d more queues are paused so", more)})
 	}
 	held := 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,7 +82,7 @@ func TestOverview(t *testing.T) {
 func TestForPerson(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	v := queues.Overview{LimitedInAll: 12}
+	v := queues.Overview{LimitedInAll: 12, MaxWaiting: 7, States: map[tx.State]int64{tx.Waiting: 7}}
 	var pool []*senders.Sender
 	for i := range 12 {
 		v.Limited = append(v.Limited, queues.Limited{Queue: fmt.Sprint("q", i), Since: at})
@@ -90,6 +91,10 @@ func TestForPerson(t *testing.T) {
 	pool = append(pool, &senders.Sender{AccountID: "rests", Reason: tx.Rested, Until: at}, &senders.Sender{AccountID: "works"},
 		&senders.Sender{AccountID: "idle", Reason: tx.Idled})
 	all := forPerson(&v, pool)
+	if first := all[0]; first.Code != "TOO_MANY_WAITING" || !strings.HasPrefix(first.Detail, "Every post is refused, for 7") {
+		t.Errorf("first %+v", first)
+	}
+	all = all[1:]
 	if len(all) != 22 {
 		t.Fatalf("%d: %+v", len(all), all)
 	}

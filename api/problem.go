@@ -115,7 +115,7 @@ func problemOf(err error) *problem {
 	case errors.Is(err, queues.ErrTooManyInAll):
 		return &problem{
 			Status: http.StatusServiceUnavailable, Code: codeTooManyWaiting, Title: "The service has too much to do",
-			Detail: "As many transactions are waiting in all as may wait; those go on. Send it again, with the same uid, when some are done.", After: 30 * time.Second,
+			Detail: "As many transactions are waiting in all as may wait. Send it again, with the same uid, when some are done; if that lasts, tell the operator, whose 'sequencer doctor' says what to do.", After: 30 * time.Second,
 		}
 	case errors.Is(err, tx.ErrNotCancellable):
 		return conflict(codeNotCancellable, "It cannot be cancelled", "The transaction is final: there is nothing left to cancel.")

@@ -78,6 +78,15 @@ var (
 	ErrTooManyInAll = errors.New("too many transactions are waiting in all")
 )
 
+// warnCrowded tells the log, once a minute, that a post was refused because too many wait.
+func (s *Store) warnCrowded(queue string) {
+	now := time.Now().Unix()
+	if was := s.crowded.Load(); now-was >= 60 && s.crowded.CompareAndSwap(was, now) {
+		s.Log.Warn("posts are refused: as many transactions wait as SEQUENCER_MAX_WAITING_TOTAL allows",
+			"limit", s.MaxWaitingInAll, "queue", queue)
+	}
+}
+
 // MaxBatch is the most items that one script call takes.
 const MaxBatch = 500
 
@@ -175,6 +184,7 @@ func (s *Store) enqueue(ctx context.Context, items []Item) []Accepted {
 			out[i].Err = ErrTooManyWaiting
 		case n == -3:
 			out[i].Err = ErrTooManyInAll
+			s.warnCrowded(item.Queue)
 		case n == -4:
 			out[i].Err = fmt.Errorf("the record of queue %s is damaged: %w", item.Queue, ErrDamaged)
 		case n == 0:

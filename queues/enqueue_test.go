@@ -1,10 +1,12 @@
 package queues_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -359,10 +361,22 @@ func testEnqueueLimitOfOne(f *fixture) {
 	if a := one.Enqueue(f.ctx, vote1("b", "q", `{}`)); !errors.Is(a.Err, queues.ErrTooManyWaiting) {
 		f.Errorf("the second: %+v", a)
 	}
-	one = f.open(queues.Options{Namespace: f.store.Namespace, MaxWaitingInAll: 1})
-	if a := one.Enqueue(f.ctx, vote1("b", "p", `{}`)); !errors.Is(a.Err, queues.ErrTooManyInAll) {
-		f.Errorf("the second in all: %+v", a)
+	var log bytes.Buffer
+	for limit, want := range []string{1: "every post is refused, for 1 transactions wait and SEQUENCER_MAX_WAITING_TOTAL allows 1", 2: ""} {
+		one = f.open(queues.Options{Namespace: f.store.Namespace, MaxWaitingInAll: limit,
+			Log: slog.New(slog.NewTextHandler(&log, nil))})
+		v, err := one.Overview(f.ctx)
+		f.ok(err)
+		why, remedy := v.Crowded()
+		equal(f.T, fmt.Sprintf("what is said of one with a limit of %d", limit), []any{why, remedy != ""}, []any{want, want != ""})
 	}
+	one = f.open(queues.Options{Namespace: f.store.Namespace, MaxWaitingInAll: 1, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	for range 3 {
+		if a := one.Enqueue(f.ctx, vote1("b", "p", `{}`)); !errors.Is(a.Err, queues.ErrTooManyInAll) {
+			f.Errorf("the second in all: %+v", a)
+		}
+	}
+	equal(f.T, "how often the log has it within a minute", strings.Count(log.String(), "posts are refused"), 1)
 }
 
 func testEnqueueLimit(f *fixture) {

@@ -2,6 +2,7 @@ package queues
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -25,6 +26,18 @@ type Overview struct {
 	// first 20 by since when; LimitedInAll is how many there are.
 	Limited      []Limited
 	LimitedInAll int64
+	// MaxWaiting is how many may wait in all, 0 for any number.
+	MaxWaiting int
+}
+
+// Crowded says in words that as many wait as may, and what to do; "" while there is room.
+func (o *Overview) Crowded() (why, remedy string) {
+	if waiting := o.States[tx.Waiting]; o.MaxWaiting > 0 && waiting >= int64(o.MaxWaiting) {
+		return fmt.Sprintf("every post is refused, for %d transactions wait and SEQUENCER_MAX_WAITING_TOTAL allows %d", waiting,
+				o.MaxWaiting), "see in which queues they wait (sequencer queue list --active), cancel what nobody wants " +
+				"(sequencer txn cancel --prefix or --tenant), or raise the limit"
+	}
+	return "", ""
 }
 
 // A Limited queue is paused by SEQUENCER_UNRESOLVED_LIMIT, and not by a person's word.
@@ -71,6 +84,7 @@ func (s *Store) Overview(ctx context.Context) (Overview, error) {
 		l := r.list(v)
 		if from == 0 {
 			o = r.overview(l)
+			o.MaxWaiting = s.MaxWaitingInAll
 		}
 		bound := r.strings(r.at(l, 4))
 		for i := 0; i+2 < len(bound); i += 3 {

@@ -41,6 +41,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -99,6 +100,7 @@ type Store struct {
 	confirmer confirmer
 	calls     counter
 	marks     marks
+	crowded   atomic.Int64 // when the log was last told that too many wait, in seconds
 }
 
 // Open returns a store on client. The client stays the caller's to close.

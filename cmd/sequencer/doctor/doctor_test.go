@@ -248,6 +248,12 @@ func TestDoctor(t *testing.T) {
 		{"a queue that a limit has paused", func(c *clinic) {
 			c.onStore(good.Addr, func(store *queues.Store, client *redis.Client) error { return c.limit(store, client) })
 		}, nil, []string{"problem WORKER_AWAY", "warning QUEUE_PAUSED"}},
+		{"as many wait as may", func(c *clinic) {
+			c.env["SEQUENCER_MAX_WAITING_TOTAL"] = "1"
+			c.onStore(good.Addr, func(store *queues.Store, _ *redis.Client) error {
+				return store.Enqueue(c.Context(), queues.Item{UID: "u", Queue: "q", Type: "CREATE_CLAIM_VOTING_ACCOUNT", Data: []byte(`{}`)}).Err
+			})
+		}, nil, []string{"problem TOO_MANY_WAITING"}},
 		{"one node", nil, (*clinic).oneNode, []string{"warning ONE_NODE"}},
 		{"two nodes, of which nobody has said how many must agree", func(c *clinic) { c.env["SEQUENCER_MINA_QUORUM"] = "" }, nil,
 			[]string{"warning SETTING"}},

@@ -34,7 +34,8 @@ func (d *doctor) redis(ctx context.Context) (known stored) {
 	ctx, cancel := context.WithTimeout(ctx, doctorTime)
 	defer cancel()
 	defer func() { _ = client.Close() }()
-	store, err := queues.Open(client, queues.Options{Namespace: d.cfg.Redis.Namespace, Replicas: int(d.cfg.Redis.Wait)})
+	store, err := queues.Open(client, queues.Options{Namespace: d.cfg.Redis.Namespace,
+		Replicas: int(d.cfg.Redis.Wait), MaxWaitingInAll: d.cfg.Keep.MaxWaitingInAll})
 	if err != nil {
 		d.problem("REDIS_AWAY", where, err.Error(), "correct SEQUENCER_NAMESPACE")
 		return known
@@ -117,6 +118,9 @@ func (d *doctor) limited(ctx context.Context, store *queues.Store) {
 	if err != nil {
 		d.problem("REDIS_AWAY", "queues", err.Error(), "see that Redis runs")
 		return
+	}
+	if why, do := v.Crowded(); why != "" {
+		d.problem("TOO_MANY_WAITING", "queues", why, do)
 	}
 	for _, l := range v.Limited {
 		do, command := l.Remedy()

@@ -166,9 +166,12 @@ func clockReady(ahead time.Duration) api.Part {
 // key. The process is none the less ready: others' queues go on, and another process does no better.
 func (s *Service) queuesReady(ctx context.Context) api.Part {
 	v, err := s.store.Overview(ctx)
+	crowded, remedy := v.Crowded()
 	switch {
 	case err != nil:
 		return api.Part{Detail: err.Error()}
+	case crowded != "":
+		return api.Part{OK: true, Detail: crowded + ": " + remedy}
 	case v.LimitedInAll > 0:
 		return api.Part{OK: true, Detail: fmt.Sprintf("%d paused by SEQUENCER_UNRESOLVED_LIMIT, the first since %s, until a person "+
 			"resumes them: 'sequencer doctor' and the overview of the dashboard name them",
