@@ -56,6 +56,17 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 	simulates := flags.String("simulate", "", "what it tells of each transaction that it is asked to try: ok, or Mina's name of a failure, such as Overflow; without it, it is not asked")
 	before := flags.Bool("exit-before-send", false, "exit 1 at the first call that makes a transaction, before anything is done")
 	after := flags.Bool("exit-after-send", false, "exit 1 at that call, when all is done but its answer")
+	flags.Usage = func() {
+		fmt.Fprintf(flags.Output(), `A worker that makes no real proofs, to try a sequencer with. For a sender of its own:
+
+    go run ./scripts/devworker --account %[1]s --addr 127.0.0.1:3101
+    SEQUENCER_SENDERS=%[1]s=http://127.0.0.1:3101
+
+With several accounts that of each is http://127.0.0.1:3101/ACCOUNT, as it prints.
+
+`, devnet.Key(1))
+		flags.PrintDefaults()
+	}
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -72,6 +83,9 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 	}
 	if (*legacy || *state) && *node == "" {
 		return errors.New("--legacy and --state want --node")
+	}
+	if *prover == "" && *accounts == "" {
+		return errors.New("--account is missing: give the public key of a sender, such as " + devnet.Key(1))
 	}
 	if *prover != "" && *accounts != "" {
 		return errors.New("a prover has no key: give --prover or --account")

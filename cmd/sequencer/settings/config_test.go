@@ -318,7 +318,7 @@ func TestConfigWarnings(t *testing.T) {
 		"SEQUENCER_MINA_URL": "http://a,http://b",
 	}, known())
 	want := []string{
-		"the API key named ci is shorter than 16 characters",
+		"the API key named ci is shorter than 16 characters, so it can be guessed: make one by 'openssl rand -base64 32'",
 		"SEQUENCER_BODY_LIMIT is above SEQUENCER_BATCH_LIMIT: the largest transactions fit into no batch",
 		"SEQUENCER_MINA_URL names two nodes, and by default both must agree: while one is away or not synced, " +
 			"nothing is bound and nothing ends; name three, of which one may be away, or one, or set SEQUENCER_MINA_QUORUM",

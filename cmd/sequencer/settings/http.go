@@ -41,7 +41,7 @@ func (c httpConfig) check(r *report) {
 	c.checkTLS(r)
 	for _, key := range c.APIKeys {
 		if len(key.Key) < 16 {
-			r.odd("the API key named " + key.Name + " is shorter than 16 characters")
+			r.odd("the API key named " + key.Name + " is shorter than 16 characters, so it can be guessed: make one by 'openssl rand -base64 32'")
 		}
 	}
 	if c.BodyLimit > c.BatchLimit {
