@@ -352,20 +352,15 @@ func (v *View) delayed() Step {
 	case v.Expired():
 		return v.outstays()
 	}
-	switch left := t.DueAt.Sub(v.Now); {
-	case left > 0 && v.Wanted && t.Idle() && v.Train.alone():
-		return v.yield(left)
-	case left > 0:
-		return v.waitUntil(v.Clock.Add(left), ReasonDelay)
-	}
-	if v.Draining {
-		return v.wait(ReasonDraining)
+	if left := t.DueAt.Sub(v.Now); left > 0 {
+		return v.rests(left)
 	}
 	asked := &v.Local.Asked
-	if asked.Sender == nil {
-		return v.ask(AskSender, ReasonRetry)
-	}
 	switch {
+	case v.Draining:
+		return v.wait(ReasonDraining)
+	case asked.Sender == nil:
+		return v.ask(AskSender, ReasonRetry)
 	case t.CancelRequested:
 		return v.usedUp()
 	case !t.Open() && (asked.Sender.Gone || asked.Sender.Unusable || asked.Overtaken):
@@ -379,9 +374,12 @@ func (v *View) delayed() Step {
 	return s
 }
 
-// yield gives the sender to queues that wait for one. Nothing is open, so any sender may make the next
-// try, which its queue is held for until its time.
-func (v *View) yield(left time.Duration) Step {
+// rests waits for the next try. Where nothing is open any sender may make that, so this one goes to
+// queues that want it, and its own is held until then.
+func (v *View) rests(left time.Duration) Step {
+	if !v.Wanted || !v.Txn.Idle() || !v.Train.alone() {
+		return v.waitUntil(v.Clock.Add(left), ReasonDelay)
+	}
 	s := v.back(ReasonYield)
 	s.Aside.Hold = left
 	s.countRetry(v.Now)

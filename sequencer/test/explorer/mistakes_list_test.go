@@ -23,7 +23,7 @@ func knownMistakes() []mistake {
 		{"a new nonce on a retry while an attempt is open", "refused after a crash", decisions + "plan.go",
 			"a.Nonce = v.Txn.FirstOpen().Nonce\n", "a.Nonce = v.Txn.FirstOpen().Nonce + 1\n"},
 		{"the sender given to others while an attempt is open", "one sender, errors", decisions + "decide.go",
-			"left > 0 && v.Wanted && t.Idle() && v.Train.alone()", "left > 0 && v.Wanted && v.Train.alone()"},
+			"if !v.Wanted || !v.Txn.Idle() || !v.Train.alone() {", "if !v.Wanted || !v.Train.alone() {"},
 		{"a new nonce for a raised fee", "raise and crash", decisions + "raise.go",
 			"Sender: best.Sender, Nonce: best.Nonce,", "Sender: best.Sender, Nonce: best.Nonce + 1,"},
 		{"a transport error taken for a refusal", "sendings", decisions + "sending.go",
