@@ -81,6 +81,16 @@ func waitingTold() []telling {
 			func(s *Scene) { s.Place = tx.Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its last try failed (because); retry 1 follows at 2026-11-20T10:02:00Z. Until then other " +
 				"queues have its sender.\nRETRY_DELAY 10:02, then RETRY 10:02"},
+		{"held for another, after an error and no retry", scene(txn(tx.PhaseWaiting, wrong("20202")),
+			func(s *Scene) { s.Place = tx.Place{First: "u", Hold: now.Add(minutes(2))} }),
+			"First in its queue; the queue is tried again later, because one of it could not be dispatched; resume the " +
+				"queue to try at once.\nHELD 10:02, then BIND 10:02"},
+		{"held, retried once and put off since", scene(txn(tx.PhaseWaiting, wrong(tx.CodeUnavailable), retried(1), deferrals(1)),
+			func(s *Scene) { s.Place = tx.Place{First: "u", Hold: now.Add(minutes(2))} }),
+			"First in its queue; its worker was away or busy (because); the queue is tried again later.\n" +
+				"WORKER 10:02, then BIND 10:02"},
+		{"races", scene(waits(), head, pool(busy), func(s *Scene) { s.Race = "It races with p" }),
+			"First in its queue; no sender is free: 1 bound to other queues, 0 out of use. It races with p.\nFREE_SENDER, then BIND"},
 		{"held, beside others at work", scene(txn(tx.PhaseWaiting, wrong(tx.CodeUnavailable), deferrals(1)), pool(rested, busy, drained),
 			func(s *Scene) { s.Place = tx.Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"First in its queue; its worker was away or busy (because); the queue is tried again later. " +
@@ -123,6 +133,9 @@ func waitingTold() []telling {
 		{"recovery", scene(waits(), head, func(s *Scene) { s.Shut = "Redis has forgotten" }),
 			"First in its queue; nothing is bound now: Redis has forgotten.\nRECOVERY, then BIND"},
 		{"no writes", scene(waits(), head, unstored),
+			"Redis takes no writes since 2026-11-20T09:58:00Z (MISCONF), so nothing moves. It goes on by itself when Redis does.\n" +
+				"STORE, then BIND"},
+		{"no writes while its queue is held", scene(waits(), unstored, func(s *Scene) { s.Place = tx.Place{First: "u", Hold: now.Add(minutes(2))} }),
 			"Redis takes no writes since 2026-11-20T09:58:00Z (MISCONF), so nothing moves. It goes on by itself when Redis does.\n" +
 				"STORE, then BIND"},
 		{"no writes, told to a key with prefixes", scene(waits(), head, unstored, limited),
