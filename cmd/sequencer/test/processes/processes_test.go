@@ -249,7 +249,8 @@ func takenOver(t *testing.T, bin binaries) {
 		t.Fatalf("registering: %d", status)
 	}
 	for n := range uint64(3) {
-		r.fault(n+1, `{"on":"prove","kind":"hang","wait":"500ms","after":true,"times":2}`)
+		// Long enough to be met together on a machine that is busy, and over when the process wakes up.
+		r.fault(n+1, `{"on":"prove","kind":"hang","wait":"1500ms","after":true,"times":2}`)
 	}
 	for i := range 12 {
 		r.post(second, fmt.Sprintf("s%d", i%4), fmt.Sprintf("stop-%02d", i))
