@@ -177,9 +177,9 @@ func (r Recovery) Regain(ctx context.Context, process string, drives func(uid st
 const candidateDepth = 64
 
 // Candidates hands over the uids of transactions of which attempts may have been
-// forgotten: those that run, the first of each queue, those that landed and may be orphaned,
-// and those that ended badly.
-// It stops when see wants no more. Error: ErrUnavailable.
+// forgotten: those that run, those that landed and may be orphaned, those that ended badly,
+// and last, for there may be many, the first of each queue. What ran and lands meanwhile is among the
+// second. It stops when see wants no more. Error: ErrUnavailable.
 func (r Recovery) Candidates(ctx context.Context, see func(uids []string) (more bool)) error {
 	s := r.store
 	bound, err := s.client.ZRange(ctx, s.key("bound"), 0, -1).Result()
@@ -188,24 +188,6 @@ func (r Recovery) Candidates(ctx context.Context, see func(uids []string) (more 
 	}
 	if !see(bound) {
 		return nil
-	}
-	for cursor := ""; ; {
-		names, next, err := s.queueNames(ctx, "queues", "", nil, 100, cursor)
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			uids, err := s.heads(ctx, name)
-			if err != nil {
-				return err
-			}
-			if !see(uids) {
-				return nil
-			}
-		}
-		if cursor = next; cursor == "" {
-			break
-		}
 	}
 	senders, err := s.client.ZRange(ctx, s.key("senders"), 0, -1).Result()
 	if err != nil {
@@ -229,7 +211,24 @@ func (r Recovery) Candidates(ctx context.Context, see func(uids []string) (more 
 			return nil
 		}
 	}
-	return nil
+	for cursor := ""; ; {
+		names, next, err := s.queueNames(ctx, "queues", "", nil, 100, cursor)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			uids, err := s.heads(ctx, name)
+			if err != nil {
+				return err
+			}
+			if !see(uids) {
+				return nil
+			}
+		}
+		if cursor = next; cursor == "" {
+			return nil
+		}
+	}
 }
 
 // heads returns the first of a queue that wait: those that came back to it, and those that
