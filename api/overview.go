@@ -131,11 +131,10 @@ func forPerson(v *queues.Overview, pool []*senders.Sender) (all []Trouble) {
 		all = append(all, Trouble{Code: codeTooManyWaiting, Detail: strings.ToUpper(why[:1]) + why[1:] + ". To do: " + remedy,
 			Command: "sequencer queue list --active"})
 	}
-	paused := 0
-	for _, l := range v.Limited[:min(len(v.Limited), mostTroubles)] {
+	paused := min(len(v.Limited), mostTroubles)
+	for _, l := range v.Limited[:paused] {
 		remedy, command := l.Remedy()
 		all = append(all, Trouble{"QUEUE_PAUSED", sentence("Queue "+l.Queue, l.Why(), remedy), l.Queue, "", command})
-		paused++
 	}
 	if more := v.LimitedInAll - int64(paused); more > 0 {
 		all = append(all, Trouble{Code: "QUEUE_PAUSED", Detail: fmt.Sprintf("%d more queues are paused so", more)})

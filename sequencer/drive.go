@@ -66,14 +66,15 @@ func (o *owner) keeps(t *tx.Transaction) {
 	o.stall.Store(stallOf(t))
 	if delayed := t.Phase == tx.PhaseDelayed && t.Idle(); delayed != o.delayed {
 		o.delayed = delayed
+		o.s.mu.Lock()
 		o.s.noteDelay(o)
+		o.s.mu.Unlock()
 	}
 }
 
 // noteDelay notes whether o keeps a sender idle. Where it does, the cycle looks whether others want that.
+// The caller holds mu.
 func (s *Sequencer) noteDelay(o *owner) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	switch {
 	case s.owners[o.uid] != o: // not yet
 	case o.delayed:

@@ -84,10 +84,7 @@ func (s *Sequencer) own(o *owner, w word) {
 		s.trains[queue] = o.train
 	}
 	s.owners[o.uid] = o
-	if o.delayed {
-		s.delayed[o.uid] = o
-		s.Store.Signal()
-	}
+	s.noteDelay(o)
 	w.begin = o
 	o.leave(w)
 }
